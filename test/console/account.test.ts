@@ -62,7 +62,7 @@ describe('the account pages in Chromium', needs('chromium'), () => {
     const owner = await renter();
     await here.pages.with('/machines?gpu=l40s&deploy=best', null, async ({ page }) => {
       await page.getByRole('radio', { name: /^ComfyUI/ }).click();
-      await page.getByRole('link', { name: 'Sign in to rent' }).click();
+      await page.getByRole('link', { name: 'Sign in to deploy' }).click();
       await page.getByLabel('API key').fill(owner.key);
       await page.keyboard.press('Enter');
       await page.getByRole('button', { name: /^Deploy for/ }).waitFor();

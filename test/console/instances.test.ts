@@ -127,7 +127,7 @@ describe('the instance and money pages in Chromium', needs('chromium'), () => {
         (await owner.graphql('{ instances { labels } }')).body.data.instances.map(
           (one: { labels: object }) => one.labels,
         );
-      await page.getByText('Name, labels, variables, secrets').click();
+      await page.getByText('Name, variables, command, ports').click();
       await field.fill('te am=vision');
       await page.locator('.deploy-outcome').getByText('te am').waitFor();
       await field.fill('team=vision, acme.io/run=1');

@@ -54,7 +54,7 @@ describe("the console's launch page", needs('chromium'), () => {
       expect(await page.getByRole('button', { name: /^Remove variable/ }).count()).toBe(1);
       expect(await page.getByRole('radio', { name: /^On demand/ }).isChecked()).toBe(true);
 
-      await page.getByRole('link', { name: 'Sign in to rent' }).click();
+      await page.getByRole('link', { name: 'Sign in to deploy' }).click();
       await page.getByLabel('API key').fill(owner.key);
       await page.keyboard.press('Enter');
       await deployButton(page).waitFor();
@@ -115,7 +115,7 @@ describe("the console's launch page", needs('chromium'), () => {
             await page.keyboard.press('Tab');
           expect(await focused()).toMatch(name);
         };
-        await to(/^Name, labels/);
+        await to(/^Name, variables/);
         await page.keyboard.press('Enter');
         await to(/^launch-name$/);
         await page.keyboard.type('by-keys');
@@ -158,15 +158,15 @@ describe("the console's launch page", needs('chromium'), () => {
     const owner = await here.renter('1000');
     await here.pages.with('/deploy?gpu=rtx-3080', owner, async ({ page }) => {
       await deployButton(page).waitFor();
-      await page.getByText('Name, labels, variables, secrets, command, ports').click();
+      await page.getByText('Name, variables, command, ports').click();
       await page.getByRole('button', { name: 'Add TCP port' }).click();
       await page.getByLabel('Number of TCP port 1').fill('22x');
       await page.getByText('Ports must be whole numbers from 1 to 65535.').waitFor();
       await page.getByLabel('Number of TCP port 1').fill('5432');
       await deployButton(page).waitFor();
       await expectSoundInLongRun(page);
-      await page.getByText('Save as your own template').click();
-      await page.getByLabel('Template name').fill('database');
+      await page.getByText('Code, link and template').click();
+      await page.getByLabel('Save as your own template, named').fill('database');
       await page.getByRole('button', { name: 'Save', exact: true }).click();
       await page.getByText('Saved as database').waitFor();
       await page.goto(`${here.gateway.address}/deploy?gpu=rtx-3080`);

@@ -1,7 +1,7 @@
 import type { Page, Request } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { deployed, OpenConsole } from '../support/console/open-console.js';
-import { expectSoundInLongRun, SOON_MS } from '../support/console/pages.js';
+import { expectSoundInLongRun, heading, SOON_MS } from '../support/console/pages.js';
 import { needs } from '../support/tools.js';
 
 let here: OpenConsole;
@@ -91,9 +91,9 @@ describe('the market page in Chromium', needs('chromium'), () => {
       await expect.poll(named, { timeout: SOON_MS }).toBe(1);
       await cards
         .nth(2)
-        .getByRole('link', { name: /^Rent NVIDIA/ })
+        .getByRole('link', { name: /^Deploy NVIDIA/ })
         .click();
-      await page.getByRole('heading', { name: /^Rent the best match:/ }).waitFor();
+      await heading(page, 'Deploy').waitFor();
       const { pathname, search } = new URL(page.url());
       expect(pathname + search).toBe(`/deploy?gpu=${slugs[2]}`);
       expect(complaints).toEqual([]);
@@ -253,7 +253,7 @@ describe('the market page in Chromium', needs('chromium'), () => {
         .getByRole('link', { name: `Deploy ${ids[1]}` })
         .last()
         .click();
-      await page.getByRole('heading', { level: 1, name: /^(Rent|Deploy) / }).waitFor();
+      await heading(page, 'Deploy').waitFor();
       expect(new URL(page.url()).searchParams.get('machine')).toBe(ids[1]);
       expect(complaints).toEqual([]);
     }));

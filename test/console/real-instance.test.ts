@@ -9,6 +9,12 @@ import { freePort } from '../support/free-port.js';
 import { needsEngine } from '../support/hosts/engines.js';
 import { until } from '../support/until.js';
 
+/** What the page counted in the browser. */
+interface Counts {
+  clicks: number;
+  keys: number;
+}
+
 /**
  * A renter's tour of everything that needs a container, on one host. Each part is fully tested in test/long/console,
  * and without a browser in test/hosts/access.
@@ -168,6 +174,33 @@ describe('an instance that runs a real container', needsEngine('podman', 'chromi
       await page.getByRole('link', { name: 'Overview', exact: true }).click();
       await ended;
     }));
+
+  it('takes at most 6 clicks and no typing from the first screen to the prompt of a shell', async () => {
+    // The default template's own image isn't available without the internet.
+    await web.fleet.template('pytorch', `${web.fleet.registry.at}/busybox`);
+    await web.fleet.host();
+    await pages.with('/', web.renter, async ({ page, complaints }) => {
+      const home = page.locator('main a.primary');
+      await home.waitFor();
+      await page.evaluate(() => {
+        const counts = { clicks: 0, keys: 0 };
+        addEventListener('pointerdown', () => (counts.clicks += 1), true);
+        addEventListener('keydown', () => (counts.keys += 1), true);
+        Object.assign(window, { counts });
+      });
+      const start = performance.now();
+      await home.click();
+      await page.locator('main a[href^="/deploy"]').first().click();
+      await page.getByRole('button', { name: /^Deploy for/ }).click();
+      await waitForText(page, PROMPT);
+      const seconds = ((performance.now() - start) / 1_000).toFixed(1);
+      const { clicks, keys } = await page.evaluate(() => (window as unknown as { counts: Counts }).counts);
+      console.info(`first prompt after ${clicks} clicks, ${keys} keys and ${seconds} s`);
+      expect(clicks).toBeLessThanOrEqual(6);
+      expect(keys).toBe(0);
+      expect(complaints).toEqual([]);
+    });
+  });
 
   async function sayInside(page: Page, query: string): Promise<void> {
     const link = await web.link(web.renter, 8080, `/log?${query}`);

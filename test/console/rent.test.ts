@@ -72,7 +72,7 @@ describe('the rent page in Chromium', needs('chromium'), () => {
         return route.abort();
       });
       await page.getByRole('button', { name: /^Deploy for/ }).click();
-      await page.getByText('The request didn’t reach the service: nothing was rented').waitFor();
+      await page.getByText('The request didn’t reach the service: nothing was deployed').waitFor();
       await page.getByRole('button', { name: /^Deploy for/ }).click();
       await page.getByText('running', { exact: true }).waitFor();
       expect(presses).toBe(2);
@@ -108,20 +108,22 @@ describe('the rent page in Chromium', needs('chromium'), () => {
       ]) {
         await page.goto(here.gateway.address + old);
         await expect.poll(address, { timeout: SOON_MS }).toBe(next);
-        await page.getByRole('heading', { level: 1, name: /^Rent / }).waitFor();
+        await heading(page, 'Deploy').waitFor();
         await page.goBack();
       }
       await heading(page, 'Machines').waitFor();
       await page.getByRole('link', { name: 'Deploy best match' }).click();
       await page.getByRole('radio', { name: /^Reserved/ }).check();
+      await page.getByText('Deadlines and limit').click();
       await page.getByLabel('Spend limit (USD in total)').fill('2.50');
-      await page.getByText('Name, labels, variables, secrets, command, ports').click();
+      await page.getByText('Name, variables, command, ports').click();
       await page.getByLabel('Name', { exact: true }).fill('mine');
       await page.getByRole('button', { name: 'Add variable' }).click();
       await page.getByLabel('Name of variable 1').fill('TOKEN');
       await page.getByLabel('Value of variable 1').fill('hidden');
       // The address contains selections but never the values of variables.
       await expect.poll(address).toBe('/deploy?gpu=l40s&mode=RESERVED&limit=2.50&name=mine');
+      await page.getByText('Code, link and template').click();
       await page.getByRole('button', { name: 'curl' }).click();
       await page.getByText('"TOKEN": "hidden"').waitFor();
       await page.reload();
@@ -179,7 +181,7 @@ describe('the rent page in Chromium', needs('chromium'), () => {
       await opener.focus();
       await page.keyboard.press('Enter');
       await page.getByRole('button', { name: /^Deploy for/ }).waitFor();
-      await expect.poll(focused).toMatch(/^Rent the best match:/);
+      await expect.poll(focused).toBe('Deploy');
       await page.goBack();
       await heading(page, 'Machines').waitFor();
       await opener.focus();

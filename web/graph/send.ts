@@ -8,6 +8,8 @@ export class Refusal extends Error {
     retryAfterSeconds: number | null = null,
     /** The rest of the response. Refused fields are null. Null if the response contains no data. */
     readonly partial: object | null = null,
+    /** The invalid input field, if the service names one. */
+    readonly field: string | null = null,
   ) {
     super(message);
     this.retryAt = retryAfterSeconds === null ? null : performance.now() + retryAfterSeconds * 1_000;
@@ -28,7 +30,7 @@ export class Unreachable extends Error {
 
 interface Body<Data> {
   data?: Data | null;
-  errors?: readonly { message: string; extensions?: { code?: string; retryAfterSeconds?: number } }[];
+  errors?: readonly { message: string; extensions?: { code?: string; retryAfterSeconds?: number; field?: string } }[];
 }
 
 export const GRAPHQL_PATH = '/graphql';
@@ -55,9 +57,9 @@ export async function send<Data, Variables>(
 export function dataOf<Data>({ data, errors }: Body<Data>): Data {
   const error = errors?.[0];
   if (error !== undefined) {
-    const { code = 'invalid_request', retryAfterSeconds = null } = error.extensions ?? {};
+    const { code = 'invalid_request', retryAfterSeconds = null, field = null } = error.extensions ?? {};
     const isPartial = data != null && Object.values(data).some((field) => field !== null);
-    throw new Refusal(code, error.message, retryAfterSeconds, isPartial ? data : null);
+    throw new Refusal(code, error.message, retryAfterSeconds, isPartial ? data : null, field);
   }
   if (data === undefined || data === null) throw new Unreachable('the answer is empty');
   return data;

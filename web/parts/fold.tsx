@@ -1,21 +1,28 @@
 import type { ComponentChildren } from 'preact';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 
 interface Props {
   title: string;
   /** What is set inside, so that the user needn't open it to know. Omit it if everything has its default. */
   summary?: ComponentChildren;
-  /** Whether it starts open. */
+  /** Opens the section whenever it becomes true. Only the user closes it. */
   isOpen?: boolean;
   children: ComponentChildren;
 }
 
 /** A section that most users don't need. It is folded, and its first line shows what is set inside. */
-export const Fold = ({ title, summary, isOpen = false, children }: Props) => (
-  <details class="fold" open={isOpen}>
-    <summary>
-      {title}
-      {summary !== undefined && <span class="quiet small">{summary}</span>}
-    </summary>
-    {children}
-  </details>
-);
+export function Fold({ title, summary, isOpen = false, children }: Props) {
+  const section = useRef<HTMLDetailsElement>(null);
+  useLayoutEffect(() => {
+    if (isOpen) section.current!.open = true;
+  }, [isOpen]);
+  return (
+    <details ref={section} class="fold">
+      <summary>
+        {title}
+        {summary !== undefined && <span class="quiet small">{summary}</span>}
+      </summary>
+      {children}
+    </details>
+  );
+}

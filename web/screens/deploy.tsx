@@ -1,22 +1,19 @@
 import { useSignal } from '@preact/signals';
-import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo } from 'preact/hooks';
-import { micro, rate } from '../figures/money.js';
+import { micro, rate, rates } from '../figures/money.js';
 import { Deploy, DeployBest } from '../graph/documents.js';
 import { newIdempotencyKey } from '../graph/idempotency-key.js';
 import { Refusal, send } from '../graph/send.js';
-import { Copy } from '../parts/copy.js';
-import { Icon } from '../parts/icon.js';
 import { Failure, NotArrived } from '../parts/notice.js';
 import { type Instance, takeInstance } from '../state/account.js';
 import { useDeployForm } from '../state/deploy-form.js';
-import { isRenting, LAUNCH, machinesPath } from '../state/deploy-link.js';
+import { isRenting, LAUNCH } from '../state/deploy-link.js';
 import { filter } from '../state/filters.js';
 import { draft, forgetDraft, link, readAddress, readLink, writeAddress } from '../state/launch-draft.js';
 import { formOf } from '../state/launch-form.js';
 import { go, path, query, setQuery, wasLoadedWith, withQuery } from '../state/location.js';
 import { useLostAnswer } from '../state/lost-answer.js';
-import { followMarket, modelName, readSheet, sheet } from '../state/market.js';
+import { followMarket, readSheet, sheet } from '../state/market.js';
 import { messageOf } from '../state/messages.js';
 import { MODES } from '../state/modes.js';
 import { session } from '../state/session.js';
@@ -25,16 +22,12 @@ import '../style/deploy.css';
 import { useWork } from '../state/work.js';
 import { texts } from '../texts/en/deploy.js';
 import { screens } from '../texts/en/screens.js';
-import { DeadlineFields, IdleField } from './deadlines.js';
+import { Advanced } from './advanced.js';
 import { Gallery } from './gallery.js';
-import { LaunchFields, LinkNotice } from './launch-fields.js';
+import { LinkNotice } from './launch-fields.js';
 import { NextBest, Price, type Quoted, TotalPrice, useQuote } from './quoted.js';
-import { SameAs } from './same-as.js';
-import { SaveAs } from './save-as.js';
 import { NewSecret } from './secrets.js';
-import { SshKeyStep } from './ssh-key-step.js';
 import { TemplateVariables } from './template-variables.js';
-import { VolumeFields } from './volume-fields.js';
 import { WhichMachine } from './which-machine.js';
 
 type DeployForm = ReturnType<typeof useDeployForm>;
@@ -44,7 +37,7 @@ type QuoteOf = ReturnType<typeof useQuote>;
 const FOREIGN_PARAMETERS = ['template', 'stop-at', 'destroy-at', 'idle', 'limit', 'labels', ...LAUNCH] as const;
 
 /**
- * The rent page, for either a given machine or the best match for the requirements. The price is the service's own
+ * The deploy page, for either a given machine or the best match for the requirements. The price is the service's own
  * quote for exactly this rental.
  */
 export function DeployPage({ isLink = false }: { isLink?: boolean }) {
@@ -81,47 +74,31 @@ function Page() {
   const quoted = quote.quoted.value;
   return (
     <div class="stack">
-      <p class="small">
-        <a class="row back" href={machinesPath()}>
-          <Icon name="chevron-left" />
-          {texts.machines}
-        </a>
-      </p>
-      <h1 tabIndex={-1}>{titleOf(form.machineId === null, quoted)}</h1>
+      <h1 tabIndex={-1}>{screens['/deploy']}</h1>
       {isByLink && <LinkNotice />}
       <div class="deploy">
         <div class="stack">
           <form id="deploy" class="stack" onSubmit={rental.deploy}>
-            <Step title={texts.machineStep}>
-              <WhichMachine machineId={form.machineId} quoted={quoted} offer={quote.offer} />
-            </Step>
-            <Step title={texts.priceStep} isNamed={false}>
-              <Modes form={form} quote={quote} />
-            </Step>
-            <Steps form={form} quoted={quoted} onNewSecret={createSecret} />
+            <WhichMachine machineId={form.machineId} quoted={quoted} offer={quote.offer} />
+            <Template form={form} onNewSecret={createSecret} />
           </form>
-          <SshKeyStep />
-          <Step title={texts.codeStep}>
-            <SameAs
-              order={
-                form.input === null ? null : { machineId: form.machineId ?? quoted?.machineId ?? null, ...form.terms }
-              }
-            />
-            <div class="stack-tight">
-              <Copy text={location.origin + withQuery({})} label={texts.share} />
-              <p class="small quiet">{texts.shareHint}</p>
-            </div>
-          </Step>
+          <Advanced
+            form={form}
+            quoted={quoted}
+            error={rental.error ?? quote.error.value}
+            isByLink={isByLink}
+            onNewSecret={createSecret}
+          />
         </div>
         <aside class="deploy-cost" aria-label={texts.summary}>
           <div class="panel padded stack-tight deploy-lines">
-            <h2>{texts.summary}</h2>
+            <Modes form={form} quote={quote} />
             {quoted !== null && <Price quoted={quoted} />}
           </div>
           <div class="deploy-bar">
             <Outcome form={form} quoted={quoted} rental={rental} fault={quote.error.value} />
             {quoted !== null && <TotalPrice quoted={quoted} />}
-            <RentIt isBusy={rental.isBusy} quoted={quoted} />
+            <DeployButton isBusy={rental.isBusy} quoted={quoted} />
           </div>
         </aside>
       </div>
@@ -145,30 +122,15 @@ function useAddressOfLaunch(): void {
   }, [name, ports]);
 }
 
-interface StepProps {
-  title: string;
-  /** Whether it needs its own accessible name. False if its content has the same name. */
-  isNamed?: boolean;
-  children: ComponentChildren;
-}
-
-function Step({ title, isNamed = true, children }: StepProps) {
-  return (
-    <section class="panel padded stack-tight deploy-step" aria-label={title}>
-      {isNamed && <h2>{title}</h2>}
-      {children}
-    </section>
-  );
-}
-
 /** Rents the form's selection at the quoted price, and only once. */
 function useRental({ machineId, terms }: DeployForm, quote: QuoteOf) {
   // The page uses a single key, so it rents only once even if the button is pressed repeatedly or a response is lost.
   const idempotencyKey = useMemo(newIdempotencyKey, []);
   const { isBusy, error, run } = useWork();
-  const show = ({ id }: Instance) => {
+  const show = ({ id, runtime }: Instance) => {
     forgetDraft();
-    go(`/instances/${id}`);
+    // The terminal shows how far the start has progressed. A machine without a host agent has none.
+    go(`/instances/${id}${runtime === null ? '' : '?tab=terminal'}`);
   };
   const isNotRented = useLostAnswer(idempotencyKey, error.value, show);
   const rent = async ({ priceHr }: Quoted) => {
@@ -192,87 +154,38 @@ function useRental({ machineId, terms }: DeployForm, quote: QuoteOf) {
   return { deploy, isBusy: isBusy.value, error: error.value, isNotRented };
 }
 
-interface StepsProps {
-  form: DeployForm;
-  quoted: Quoted | null;
-  onNewSecret(): void;
-}
-
-function Steps({ form, quoted, onNewSecret }: StepsProps) {
-  const { template, disk, diskGb, launch, fault, type, plain, isLimit } = form;
-  const isIn = session.value === 'in';
-  const say = (name: string, text: string) => setQuery({ [name]: text }, { replace: true });
+/** Shows the gallery and the chosen template's form. */
+function Template({ form: { template, type }, onNewSecret }: { form: DeployForm; onNewSecret(): void }) {
   return (
-    <>
-      <Step title={texts.templateStep}>
-        <Gallery
-          value={template}
-          onType={(text) => type('template', text)}
-          onSaved={(saved) => {
-            draft.value = formOf(saved.launch);
-            type('template', saved.template);
-            type('disk', String(saved.diskGb));
-          }}
-        />
-        <TemplateVariables template={template} onNewSecret={onNewSecret} />
-      </Step>
-      <Step title={texts.launchStep}>
-        <LaunchFields onNewSecret={onNewSecret} />
-        {isIn && <SaveAs template={template} diskGb={diskGb} launch={launch} />}
-        {fault !== null && <p class="notice warn">{fault}</p>}
-      </Step>
-      <Step title={texts.diskStep}>
-        <div class="two">
-          <label class="field">
-            <span>{quoted === null ? texts.disk : texts.diskOf(String(quoted.freeDiskGb))}</span>
-            <input
-              type="number"
-              name="disk"
-              min="1"
-              required
-              value={disk}
-              onInput={({ currentTarget }) => type('disk', currentTarget.value)}
-            />
-          </label>
-        </div>
-        {isIn && <VolumeFields />}
-      </Step>
-      <Step title={texts.limitsStep}>
-        <p class="small quiet">{texts.limitsLegend}</p>
-        <DeadlineFields
-          value={{ stopAt: plain('stop-at'), destroyAt: plain('destroy-at') }}
-          onType={({ stopAt, destroyAt }) =>
-            setQuery({ 'stop-at': stopAt, 'destroy-at': destroyAt }, { replace: true })
-          }
-        />
-        <div class="two">
-          <IdleField value={plain('idle')} onType={(text) => say('idle', text)} />
-          <label class="field">
-            <span>{texts.spendLimit}</span>
-            <input
-              name="spend-limit"
-              inputMode="decimal"
-              maxLength={14}
-              autocomplete="off"
-              placeholder={texts.spendLimitHint}
-              value={plain('limit')}
-              onInput={({ currentTarget }) => say('limit', currentTarget.value)}
-            />
-          </label>
-        </div>
-        {!isLimit && <p class="notice warn">{texts.badSpendLimit}</p>}
-      </Step>
-    </>
+    <section class="panel padded deploy-step">
+      <Gallery
+        value={template}
+        onType={(text) => type('template', text)}
+        onSaved={(saved) => {
+          draft.value = formOf(saved.launch);
+          type('template', saved.template);
+          type('disk', String(saved.diskGb));
+        }}
+      />
+      <TemplateVariables template={template} onNewSecret={onNewSecret} />
+    </section>
   );
 }
 
 function Modes({ form: { mode }, quote: { offer } }: { form: DeployForm; quote: QuoteOf }) {
+  const prices =
+    offer === null
+      ? []
+      : rates(
+          MODES.map(({ price }) => micro(offer.pricePerHour[price])),
+          3,
+        );
   return (
     <>
       <fieldset>
         <legend class="as-heading">{texts.priceStep}</legend>
-        <div class="choices">
-          {MODES.map(({ value, name, price, decimals }) => (
+        <div class="modes">
+          {MODES.map(({ value, name }, index) => (
             <label class="choice" key={value}>
               <input
                 type="radio"
@@ -282,9 +195,7 @@ function Modes({ form: { mode }, quote: { offer } }: { form: DeployForm; quote: 
                 onChange={() => setQuery({ mode: value }, { replace: true })}
               />
               {name}
-              {offer !== null && (
-                <span class="small quiet">{texts.perHour(rate(micro(offer.pricePerHour[price]), decimals))}</span>
-              )}
+              <span class="small quiet figure">{offer !== null && texts.perHour(prices[index]!)}</span>
             </label>
           ))}
         </div>
@@ -308,7 +219,6 @@ function Outcome({ form: { machineId, diskGb }, quoted, rental: { error, isNotRe
   const isGone = !isShort && (quoted?.refusal?.code === 'deploy_failed' || isRefused(error));
   return (
     <div class="deploy-outcome">
-      {quoted === null && diskGb === 0 && <p class="notice warn">{texts.badDisk}</p>}
       <div role="alert">
         {quoted?.refusal != null && error === null && (
           <p class="notice warn">{messageOf(new Refusal(quoted.refusal.code, quoted.refusal.message))}</p>
@@ -327,7 +237,7 @@ function Outcome({ form: { machineId, diskGb }, quoted, rental: { error, isNotRe
   );
 }
 
-function RentIt({ isBusy, quoted }: { isBusy: boolean; quoted: Quoted | null }) {
+function DeployButton({ isBusy, quoted }: { isBusy: boolean; quoted: Quoted | null }) {
   if (session.value === 'out')
     return (
       <a class="button primary large" href={`/sign-in?then=${encodeURIComponent(withQuery({}))}`}>
@@ -342,7 +252,7 @@ function RentIt({ isBusy, quoted }: { isBusy: boolean; quoted: Quoted | null }) 
       class="primary large"
       aria-disabled={isBusy || quoted === null || quoted.refusal !== null}
     >
-      {isBusy ? texts.renting : label}
+      {isBusy ? texts.deploying : label}
     </button>
   );
 }
@@ -363,8 +273,3 @@ const isTooLittle = (quoted: Quoted | null): boolean =>
   quoted?.account != null && micro(quoted.account.balance) < micro(quoted.account.coverNeeded);
 
 const isRefused = (error: unknown): boolean => error instanceof Refusal && error.code === 'deploy_failed';
-
-function titleOf(isBest: boolean, quoted: Quoted | null): string {
-  const what = quoted === null ? texts.aMachine : `${quoted.machine.numGpus} × ${modelName(quoted.machine.gpu)}`;
-  return isBest ? texts.rentBest(what) : texts.rentOne(what);
-}

@@ -1,6 +1,6 @@
 import { useComputed, useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { micro, rate } from '../figures/money.js';
+import { decimalsOf, micro, rate, usd } from '../figures/money.js';
 import { number } from '../figures/number.js';
 import { FreeByRegion, PriceTrends } from '../graph/documents.js';
 import { Icon } from '../parts/icon.js';
@@ -26,10 +26,12 @@ import { WorldMap } from './map.js';
 
 type Trends = ReadonlyMap<string, readonly number[]>;
 
+/** The modes shown under the price on demand. */
+const CHEAPER_MODES = MODES.slice(1);
 /** The classes that most visitors look for. In each, the model with the most free GPUs is shown large. */
 const CLASSES = ['FLAGSHIP', 'DATACENTER', 'CONSUMER_FLAGSHIP'] as const;
 /** Maximum number of regions listed under the map. */
-const MAX_REGIONS = 4;
+const MAX_REGIONS = 3;
 /** Number of models shown before the user requests all of them. */
 const MODELS_FIRST = 12;
 
@@ -51,8 +53,8 @@ export function FirstSight() {
           <h1 tabIndex={-1}>{texts.heading}</h1>
           <p>{texts.what}</p>
           <div class="row">
-            <a class="button primary large" href="/machines">
-              {texts.rentGpu}
+            <a class="button primary large" href="/deploy">
+              {texts.deployGpu}
               <Icon name="arrow-right" />
             </a>
             <a class="button large" href="#prices">
@@ -68,6 +70,7 @@ export function FirstSight() {
       </section>
       {sheetError.value !== null && sheet.value === null && <Failure error={sheetError.value} />}
       <Leading trends={trends} />
+      <Reasons />
       <Sheet trends={trends} />
     </div>
   );
@@ -109,22 +112,42 @@ function Leading({ trends }: { trends: Trends }) {
               <span class="figure">{rate(micro(pricePerGpuHour.onDemand))}</span>{' '}
               <span class="quiet">{texts.perGpuHour}</span>
             </p>
-            <p class="small quiet">
-              {texts.cheaperModes(rate(micro(pricePerGpuHour.interruptible)), rate(micro(pricePerGpuHour.reserved)))}
-            </p>
+            <dl class="leading-modes small">
+              {CHEAPER_MODES.map(({ price, name: mode }) => (
+                <div key={price}>
+                  <dt>{mode}</dt>
+                  <dd>{rate(micro(pricePerGpuHour[price]))}</dd>
+                </div>
+              ))}
+            </dl>
             <Trend of={trends.get(slug) ?? []} />
             <div class="row between">
               <span class="small">
                 <span class="dot good" aria-hidden="true" />
                 {texts.free(number(availableGpus))}
               </span>
-              <a class="button primary" href={`/deploy?gpu=${slug}`} aria-label={texts.rentModel(name)}>
-                {texts.rent}
+              <a class="button" href={`/deploy?gpu=${slug}`} aria-label={texts.deployModel(name)}>
+                {texts.deploy}
               </a>
             </div>
           </li>
         );
       })}
+    </ul>
+  );
+}
+
+/** Says in three sentences why to choose this service. */
+function Reasons() {
+  return (
+    <ul class="reasons">
+      {texts.reasons.map(([icon, title, text]) => (
+        <li key={title}>
+          <Icon name={icon} />
+          <h2>{title}</h2>
+          <p class="quiet">{text}</p>
+        </li>
+      ))}
     </ul>
   );
 }
@@ -174,61 +197,66 @@ function TopRegions({ free }: { free: ReadonlyMap<string, number> }) {
 function Sheet({ trends }: { trends: Trends }) {
   const isWhole = useSignal(false);
   const all = [...models.value.values()];
+  const shown = isWhole.value ? all : all.slice(0, MODELS_FIRST);
   const hasTrends = [...trends.values()].some((values) => values.length > 1);
+  const decimals = MODES.map(({ price }) =>
+    decimalsOf(
+      all.map((model) => micro(model.pricePerGpuHour[price])),
+      3,
+    ),
+  );
   return (
     <section class="panel" id="prices" aria-labelledby="prices-name">
       <div class="panel-head">
         <h2 id="prices-name">{texts.priceSheet}</h2>
         <p class="small quiet">
-          {sheet.value === null ? texts.perGpuHour : texts.marketOf(sheet.value.pricing.marketSnapshot)}
+          {sheet.value === null
+            ? texts.perGpuHour
+            : texts.marketOf(<span class="nowrap">{sheet.value.pricing.marketSnapshot}</span>)}
         </p>
       </div>
       <Table
-        isCards
+        class="price-sheet"
         caption={texts.caption}
         columns={[
           [texts.gpu],
-          [texts.vram, 'number'],
+          [texts.vram, 'number', 'wide-only'],
           [texts.freeGpus, 'number'],
-          ...(hasTrends ? [[texts.trendColumn] as const] : []),
-          ...MODES.map(({ name }) => [name, 'number'] as const),
-          [texts.rent, 'unseen'],
+          ...(hasTrends ? [[texts.trendColumn, undefined, 'widest-only'] as const] : []),
+          ...MODES.map(({ name }, index) => [name, 'number', index === 0 ? '' : 'wide-only'] as const),
+          [texts.deploy, 'unseen', 'wide-only'],
         ]}
       >
-        {(isWhole.value ? all : all.slice(0, MODELS_FIRST)).map(
-          ({ slug, name, vramGb, availableGpus, pricePerGpuHour }) => (
-            <tr key={slug} class={availableGpus === 0 ? 'none' : ''}>
-              <th scope="row" class="wide">
-                <a class="row-link" href={`/machines?gpu=${slug}`}>
-                  {name}
+        {shown.map(({ slug, name, vramGb, availableGpus, pricePerGpuHour }) => (
+          <tr key={slug} class={availableGpus === 0 ? 'none' : ''}>
+            <th scope="row">
+              <a class="row-link" href={`/machines?gpu=${slug}`}>
+                {name}
+              </a>
+            </th>
+            <td class="number wide-only">
+              {vramGb} <span class="quiet">GB</span>
+            </td>
+            <td class="number">{number(availableGpus)}</td>
+            {hasTrends && (
+              <td class="widest-only">
+                <Trend of={trends.get(slug) ?? []} />
+              </td>
+            )}
+            {MODES.map(({ price }, index) => (
+              <td key={price} class={index === 0 ? 'number' : 'number wide-only'}>
+                {usd(micro(pricePerGpuHour[price]), decimals[index])}
+              </td>
+            ))}
+            <td class="number wide-only">
+              {availableGpus > 0 && (
+                <a class="button small-button" href={`/deploy?gpu=${slug}`} aria-label={texts.deployModel(name)}>
+                  {texts.deploy}
                 </a>
-              </th>
-              <td class="number" data-label={texts.vram}>
-                {vramGb} <span class="quiet">GB</span>
-              </td>
-              <td class="number" data-label={texts.freeGpus}>
-                {number(availableGpus)}
-              </td>
-              {hasTrends && (
-                <td data-label={texts.trendColumn}>
-                  <Trend of={trends.get(slug) ?? []} />
-                </td>
               )}
-              {MODES.map(({ price, name: mode, decimals }) => (
-                <td key={price} class="number" data-label={texts.modeInUsd(mode)}>
-                  {rate(micro(pricePerGpuHour[price]), decimals)}
-                </td>
-              ))}
-              <td class="number no-card">
-                {availableGpus > 0 && (
-                  <a class="button small-button" href={`/deploy?gpu=${slug}`} aria-label={texts.rentModel(name)}>
-                    {texts.rent}
-                  </a>
-                )}
-              </td>
-            </tr>
-          ),
-        )}
+            </td>
+          </tr>
+        ))}
       </Table>
       {sheet.value === null && <p class="empty">{texts.reading}</p>}
       {!isWhole.value && all.length > MODELS_FIRST && (

@@ -27,71 +27,83 @@ export function useTemplates(): readonly Template[] | null {
   return useRead(Templates, {}).data.value?.templates ?? null;
 }
 
+/** Number of cards shown before the user requests all of them. The catalogue begins with the most useful templates. */
+const CARDS_FIRST = 6;
+
+interface Card {
+  key: string;
+  title: string;
+  picture: string;
+  about: string;
+  isChecked: boolean;
+  choose(): void;
+}
+
 /**
- * Shows cards for the account's saved templates, the catalogue's templates and a custom image. One of them is selected.
+ * Shows cards for the account's saved templates, a custom image and the catalogue's templates. One of them is selected.
  */
 export function Gallery({ value, onType, onSaved }: Props) {
   const templates = useTemplates();
   const ownTemplates =
     useRead(MyTemplates, session.value === 'in' ? {} : null, savedChanges).data.value?.myTemplates ?? [];
   const chosen = useSignal<string | null>(null);
+  const isWhole = useSignal(false);
   const saved = ownTemplates.find(({ name }) => name === chosen.value);
   const known = templates?.find(({ slug }) => slug === value);
   const isOwn = templates !== null && known === undefined && saved === undefined;
-  const card = (
-    key: string,
-    isChecked: boolean,
-    choose: () => void,
-    [title, picture, small]: [string, string, string],
-  ) => (
-    <label class="choice card" key={key}>
-      <input type="radio" name="template" value={key} checked={isChecked} onChange={choose} />
-      <span>
-        <Picture name={picture} /> {visible(title)}
-      </span>
-      <span class="small quiet">{visible(small)}</span>
-    </label>
-  );
+  const type = (text: string) => () => {
+    chosen.value = null;
+    onType(text);
+  };
+  const cards: Card[] = [
+    ...ownTemplates.map((each) => ({
+      key: `saved ${each.name}`,
+      title: each.name,
+      picture: 'box',
+      about: texts.yours(each.description || each.template),
+      isChecked: saved === each,
+      choose: () => {
+        chosen.value = each.name;
+        onSaved(each);
+      },
+    })),
+    ...(templates ?? []).map(({ slug, title, category, picture }) => ({
+      key: slug,
+      title,
+      picture,
+      about: texts.category(category),
+      isChecked: saved === undefined && slug === value,
+      choose: type(slug),
+    })),
+  ];
+  const own: Card = {
+    key: '',
+    title: texts.ownImage,
+    picture: 'box',
+    about: texts.anyRegistry,
+    isChecked: isOwn,
+    choose: type(''),
+  };
   return (
-    <fieldset class="stack-tight">
-      <legend>{texts.template}</legend>
+    <fieldset class="stack-tight" aria-labelledby="deploy-template">
+      <div class="row between">
+        <h2 id="deploy-template">{texts.template}</h2>
+        {cards.length >= CARDS_FIRST && (
+          <button
+            type="button"
+            class="plain small"
+            aria-expanded={isWhole.value}
+            onClick={() => {
+              isWhole.value = !isWhole.value;
+            }}
+          >
+            {isWhole.value ? texts.fewer : texts.showAll(cards.length)}
+          </button>
+        )}
+      </div>
       <div class="gallery">
-        {ownTemplates.map((each) =>
-          card(
-            `saved ${each.name}`,
-            saved === each,
-            () => {
-              chosen.value = each.name;
-              onSaved(each);
-            },
-            [each.name, 'box', texts.yours(each.description || each.template)],
-          ),
-        )}
-        {templates?.map(({ slug, title, category, picture, vramGb }) =>
-          card(
-            slug,
-            saved === undefined && slug === value,
-            () => {
-              chosen.value = null;
-              onType(slug);
-            },
-            [
-              title,
-              picture,
-              vramGb === null ? texts.category(category) : texts.ofCategory(texts.category(category), vramGb),
-            ],
-          ),
-        )}
         {templates !== null &&
-          card(
-            '',
-            isOwn,
-            () => {
-              chosen.value = null;
-              onType('');
-            },
-            [texts.ownImage, 'box', texts.anyRegistry],
-          )}
+          [...(isWhole.value ? cards : firstOf(cards)), own].map((card) => <TemplateCard key={card.key} of={card} />)}
       </div>
       {isOwn && (
         <label class="field">
@@ -108,11 +120,29 @@ export function Gallery({ value, onType, onSaved }: Props) {
           />
         </label>
       )}
-      {known !== undefined && saved === undefined && <p class="small quiet">{visible(known.description)}</p>}
+      {known !== undefined && saved === undefined && (
+        <p class="small quiet">{visible(texts.about(known.description, known.vramGb))}</p>
+      )}
       {saved !== undefined && <OwnTemplate saved={saved} />}
     </fieldset>
   );
 }
+
+/** Returns the first cards, so that a custom image still fits in. The selected card always belongs to them. */
+function firstOf(cards: readonly Card[]): readonly Card[] {
+  const first = cards.slice(0, CARDS_FIRST - 1);
+  const selected = cards.find(({ isChecked }) => isChecked);
+  return selected === undefined || first.includes(selected) ? first : [...first.slice(0, -1), selected];
+}
+
+const TemplateCard = ({ of: { key, title, picture, about, isChecked, choose } }: { of: Card }) => (
+  <label class="choice card">
+    <input type="radio" name="template" value={key} checked={isChecked} onChange={choose} />
+    <Picture name={picture} />
+    <span class="card-title">{visible(title)}</span>
+    <span class="small quiet">{visible(about)}</span>
+  </label>
+);
 
 /** Shows the actions for a saved template: sharing its link and deleting it. */
 function OwnTemplate({ saved: { name, template, link, description, diskGb, launch } }: { saved: Saved }) {

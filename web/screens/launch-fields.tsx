@@ -1,117 +1,112 @@
-import { useSignal } from '@preact/signals';
 import { LabelField } from '../parts/labels.js';
 import { Rows } from '../parts/rows.js';
 import { draft, link } from '../state/launch-draft.js';
-import { EXITS, type LaunchForm, launchOf, RESTARTS, type SecretRow } from '../state/launch-form.js';
+import { EXITS, type LaunchForm, RESTARTS, type SecretRow } from '../state/launch-form.js';
 import { query, setQuery } from '../state/location.js';
 import { session } from '../state/session.js';
 import { texts as page } from '../texts/en/deploy.js';
 import { texts } from '../texts/en/launch.js';
 import { useSecrets } from './secrets.js';
 
-/** Fields for the workload other than its template and disk. They are collapsed until the user needs them. */
+/** Fields for the workload other than its template and disk. */
 export function LaunchFields({ onNewSecret }: { onNewSecret(): void }) {
   const form = draft.value;
   const labels = query.value.get('labels') ?? '';
-  const wasFilled = useSignal(launchOf(form).launch !== null || form.secrets.length > 0 || labels !== '');
   const change = (changes: Partial<LaunchForm>) => {
     draft.value = { ...draft.value, ...changes };
   };
   return (
-    <details class="launch" open={wasFilled.value}>
-      <summary>{texts.fields}</summary>
-      <div class="stack">
+    <div class="stack">
+      <label class="field">
+        <span>{texts.name}</span>
+        <input
+          name="launch-name"
+          maxLength={63}
+          autocomplete="off"
+          spellcheck={false}
+          placeholder={texts.itsId}
+          value={form.name}
+          onInput={({ currentTarget }) => change({ name: currentTarget.value })}
+        />
+      </label>
+      <LabelField value={labels} onType={(text) => setQuery({ labels: text }, { replace: true })} />
+      <Variables rows={form.env} onChange={(env) => change({ env })} />
+      <SecretFields form={form} onChange={change} onNew={onNewSecret} />
+      <label class="field">
+        <span>{texts.command}</span>
+        <input
+          name="command"
+          class="mono"
+          autocomplete="off"
+          spellcheck={false}
+          placeholder={texts.commandHint}
+          value={form.command}
+          onInput={({ currentTarget }) => change({ command: currentTarget.value })}
+        />
+      </label>
+      <label class="field">
+        <span>{texts.entrypoint}</span>
+        <input
+          name="entrypoint"
+          class="mono"
+          autocomplete="off"
+          spellcheck={false}
+          value={form.entrypoint}
+          onInput={({ currentTarget }) => change({ entrypoint: currentTarget.value })}
+        />
+      </label>
+      <label class="field">
+        <span>{texts.user}</span>
+        <input
+          name="user"
+          class="mono"
+          maxLength={65}
+          autocomplete="off"
+          autocapitalize="off"
+          spellcheck={false}
+          placeholder={texts.userHint}
+          value={form.user}
+          onInput={({ currentTarget }) => change({ user: currentTarget.value })}
+        />
+      </label>
+      <Ports rows={form.ports} onChange={(ports) => change({ ports })} />
+      <TcpPorts rows={form.tcpPorts} onChange={(tcpPorts) => change({ tcpPorts })} />
+      <div class="two">
         <label class="field">
-          <span>{texts.name}</span>
-          <input
-            name="launch-name"
-            maxLength={63}
-            autocomplete="off"
-            spellcheck={false}
-            placeholder={texts.itsId}
-            value={form.name}
-            onInput={({ currentTarget }) => change({ name: currentTarget.value })}
-          />
-        </label>
-        <LabelField value={labels} onType={(text) => setQuery({ labels: text }, { replace: true })} />
-        <Variables rows={form.env} onChange={(env) => change({ env })} />
-        <SecretFields form={form} onChange={change} onNew={onNewSecret} />
-        <label class="field">
-          <span>{texts.command}</span>
-          <input
-            name="command"
-            class="mono"
-            autocomplete="off"
-            spellcheck={false}
-            placeholder={texts.commandHint}
-            value={form.command}
-            onInput={({ currentTarget }) => change({ command: currentTarget.value })}
-          />
+          <span>{texts.restart}</span>
+          <select
+            name="restart"
+            value={form.restart}
+            onChange={({ currentTarget }) => {
+              const restart = currentTarget.value as LaunchForm['restart'];
+              // An instance that always restarts would never end.
+              change({ restart, ...(restart === 'ALWAYS' && { onExit: 'KEEP' }) });
+            }}
+          >
+            {Object.entries(RESTARTS).map(([value, label]) => (
+              <option key={value} value={value}>
+                {label}
+              </option>
+            ))}
+          </select>
         </label>
         <label class="field">
-          <span>{texts.entrypoint}</span>
-          <input
-            name="entrypoint"
-            class="mono"
-            autocomplete="off"
-            spellcheck={false}
-            value={form.entrypoint}
-            onInput={({ currentTarget }) => change({ entrypoint: currentTarget.value })}
-          />
+          <span>{texts.onExit}</span>
+          <select
+            name="on-exit"
+            disabled={form.restart === 'ALWAYS'}
+            value={form.onExit}
+            onChange={({ currentTarget }) => change({ onExit: currentTarget.value as LaunchForm['onExit'] })}
+          >
+            {Object.entries(EXITS).map(([value, label]) => (
+              <option key={value} value={value}>
+                {label}
+              </option>
+            ))}
+          </select>
         </label>
-        <label class="field">
-          <span>{texts.user}</span>
-          <input
-            name="user"
-            class="mono"
-            maxLength={65}
-            autocomplete="off"
-            autocapitalize="off"
-            spellcheck={false}
-            placeholder={texts.userHint}
-            value={form.user}
-            onInput={({ currentTarget }) => change({ user: currentTarget.value })}
-          />
-        </label>
-        <Ports rows={form.ports} onChange={(ports) => change({ ports })} />
-        <TcpPorts rows={form.tcpPorts} onChange={(tcpPorts) => change({ tcpPorts })} />
-        <div class="two">
-          <label class="field">
-            <span>{texts.restart}</span>
-            <select
-              name="restart"
-              value={form.restart}
-              onChange={({ currentTarget }) => {
-                const restart = currentTarget.value as LaunchForm['restart'];
-                // An instance that always restarts would never end.
-                change({ restart, ...(restart === 'ALWAYS' && { onExit: 'KEEP' }) });
-              }}
-            >
-              {Object.entries(RESTARTS).map(([value, label]) => (
-                <option key={value} value={value}>
-                  {label}
-                </option>
-              ))}
-            </select>
-          </label>
-          <label class="field">
-            <span>{texts.onExit}</span>
-            <select
-              name="on-exit"
-              disabled={form.restart === 'ALWAYS'}
-              value={form.onExit}
-              onChange={({ currentTarget }) => change({ onExit: currentTarget.value as LaunchForm['onExit'] })}
-            >
-              {Object.entries(EXITS).map(([value, label]) => (
-                <option key={value} value={value}>
-                  {label}
-                </option>
-              ))}
-            </select>
-          </label>
-        </div>
       </div>
-    </details>
+    </div>
   );
 }
 

@@ -6,6 +6,7 @@ import { duration, secondsOf } from '../figures/time.js';
 import { OfferSearch, OneOffer, Quote } from '../graph/documents.js';
 import { Retry } from '../graph/retry.js';
 import { send } from '../graph/send.js';
+import { Amount } from '../parts/amount.js';
 import { Time } from '../parts/time.js';
 import { balanceNow, figures } from '../state/account.js';
 import { serverNow } from '../state/clock.js';
@@ -76,7 +77,7 @@ export function useQuote(input: QuoteInput | null) {
 
 /** Shows the cost line by line, and what the user should know in advance. */
 export function Price({ quoted }: { quoted: Quoted }) {
-  const { priceHr, diskPriceHr, totalPriceHr, account, reserved, preempts, coverNeeded } = quoted;
+  const { priceHr, diskPriceHr, diskGb, totalPriceHr, account, reserved, preempts, coverNeeded } = quoted;
   const total = micro(totalPriceHr);
   const left = account === null ? 0 : secondsLeft(account);
   const [gpus, disk] = rates([micro(priceHr), micro(diskPriceHr)]);
@@ -85,7 +86,7 @@ export function Price({ quoted }: { quoted: Quoted }) {
       <dl class="lines figure">
         <dt>{texts.forGpus}</dt>
         <dd>{texts.perHour(gpus!)}</dd>
-        <dt>{texts.forDisk}</dt>
+        <dt>{texts.forDisk(diskGb)}</dt>
         <dd>{texts.perHour(disk!)}</dd>
         <dt>{texts.perDay}</dt>
         <dd>{texts.usd(usd(accrued(total, SECONDS_PER_HOUR * 24)))}</dd>
@@ -127,7 +128,9 @@ const balanceOf = ({ balance }: NonNullable<Quoted['account']>): Micro =>
 export function TotalPrice({ quoted: { totalPriceHr, account } }: { quoted: Quoted }) {
   return (
     <div>
-      <p class="total">{texts.total(rate(micro(totalPriceHr)))}</p>
+      <p class="total">
+        <Amount of={micro(totalPriceHr)} unit="USD/h" />
+      </p>
       <p class="small quiet">
         {account !== null && account.hoursLeft !== null
           ? texts.lastsShort(duration(secondsLeft(account)))

@@ -29,39 +29,35 @@ export function SaveAs({ template, diskGb, launch }: Props) {
     }
   };
   return (
-    <details class="launch">
-      <summary>{texts.saveAs}</summary>
-      <div class="stack-tight">
-        <label class="field">
-          <span>{texts.templateName}</span>
-          <input
-            name="save-as"
-            maxLength={63}
-            autocomplete="off"
-            spellcheck={false}
-            placeholder={texts.templateNameHint}
-            value={name.value}
-            onInput={({ currentTarget }) => {
-              name.value = currentTarget.value;
-            }}
-            // Otherwise, Enter would rent the machine.
-            onKeyDown={(event) => {
-              if (event.key !== 'Enter') return;
-              event.preventDefault();
-              void save();
-            }}
-          />
-        </label>
-        <div class="row">
-          <button type="button" onClick={() => void save()}>
-            {texts.save}
-          </button>
-          <span role="status" class="small quiet">
-            {status.value}
-          </span>
-        </div>
-        <Failure error={error.value} />
+    <div class="stack-tight">
+      <label class="field">
+        <span>{texts.saveAs}</span>
+        <input
+          name="save-as"
+          maxLength={63}
+          autocomplete="off"
+          spellcheck={false}
+          placeholder={texts.templateNameHint}
+          value={name.value}
+          onInput={({ currentTarget }) => {
+            name.value = currentTarget.value;
+          }}
+          onKeyDown={(event) => {
+            if (event.key !== 'Enter') return;
+            event.preventDefault();
+            void save();
+          }}
+        />
+      </label>
+      <div class="row">
+        <button type="button" onClick={() => void save()}>
+          {texts.save}
+        </button>
+        <span role="status" class="small quiet">
+          {status.value}
+        </span>
       </div>
-    </details>
+      <Failure error={error.value} />
+    </div>
   );
 }

@@ -1,6 +1,8 @@
+import type { ComponentChildren } from 'preact';
 import { micro, rate } from '../figures/money.js';
 import { number } from '../figures/number.js';
 import { visible } from '../figures/visible.js';
+import { Icon } from '../parts/icon.js';
 import { Field, Select } from '../parts/query-fields.js';
 import { MACHINE, machinesPath } from '../state/deploy-link.js';
 import { chosenGpus, FILTER_NAMES, TIERS } from '../state/filters.js';
@@ -22,75 +24,74 @@ interface Props {
 
 /** Shows the chosen machine, or the requirements for one. */
 export function WhichMachine({ machineId, quoted, offer }: Props) {
+  const others = OTHER_REQUIREMENTS.filter((name) => query.value.has(name));
   return (
-    <>
+    <section class="panel padded deploy-step" aria-labelledby="deploy-machine">
+      <div class="row between">
+        <h2 id="deploy-machine">{texts.machineStep}</h2>
+        <a class="small" href={machinesPath()}>
+          {texts.machines}
+        </a>
+      </div>
       {machineId === null && <Requirements />}
-      {quoted === null ? <div class="which" /> : <Which quoted={quoted} offer={offer} />}
-      {machineId === null ? (
-        <p class="small quiet">{texts.best}</p>
-      ) : (
-        <button
-          type="button"
-          class="plain justify-start"
-          onClick={() => setQuery({ [MACHINE]: null }, { replace: true })}
-        >
-          {texts.takeBest}
-        </button>
+      {machineId === null && others.length > 0 && (
+        <p class="small quiet">{others.map((name) => `${name} ${visible(query.value.get(name) ?? '')}`).join(', ')}</p>
       )}
-    </>
+      {quoted === null ? (
+        <div class="which" />
+      ) : (
+        <Which quoted={quoted} offer={offer}>
+          {machineId === null ? (
+            <span class="small quiet">{texts.best}</span>
+          ) : (
+            <button type="button" class="plain small" onClick={() => setQuery({ [MACHINE]: null }, { replace: true })}>
+              {texts.takeBest}
+            </button>
+          )}
+        </Which>
+      )}
+    </section>
   );
 }
+
+/** Requirements that can only be changed on the list of machines. */
+const OTHER_REQUIREMENTS = FILTER_NAMES.filter((name) => !['gpu', 'gpus', 'exactly', 'region'].includes(name));
 
 /** Shows the most common requirements. The others are on the list of machines. */
 function Requirements() {
   const byTier = TIERS.map((tier) => [...models.value.values()].filter((model) => model.tier === tier));
   const chosen = chosenGpus.value.join(',');
-  const others = FILTER_NAMES.filter((name) => !['gpu', 'gpus', 'exactly', 'region'].includes(name));
   return (
-    <>
-      <div class="requirements">
-        <Field label={texts.model}>
-          <select
-            name="gpu"
-            value={chosen}
-            onChange={({ currentTarget }) => setQuery({ gpu: currentTarget.value, q: null }, { replace: true })}
-          >
-            <option value="">{texts.anyModel}</option>
-            {chosen !== '' && !models.value.has(chosen) && (
-              <option value={chosen}>{chosenGpus.value.map(modelName).join(', ')}</option>
-            )}
-            {byTier.map((list, place) => (
-              <optgroup key={TIERS[place]} label={machines.tiers[TIERS[place]!]}>
-                {list.toSorted(byFree).map((model) => (
-                  <option key={model.slug} value={model.slug}>
-                    {texts.modelOption(model.name, model.availableGpus, rate(micro(model.pricePerGpuHour.onDemand)))}
-                  </option>
-                ))}
-              </optgroup>
-            ))}
-          </select>
-        </Field>
-        <GpuCount />
-        <Field label={texts.region}>
-          <Select
-            name="region"
-            options={[...regions.value.values()].map(({ code, name, country }) => [code, `${name}, ${country}`])}
-          />
-        </Field>
-      </div>
-      <p class="small">
-        <a href={machinesPath()}>{texts.moreRequirements}</a>
-        {others.some((name) => query.value.has(name)) && (
-          <span class="quiet">
-            {' '}
-            {others
-              .filter((name) => query.value.has(name))
-              .map((name) => `${name} ${visible(query.value.get(name) ?? '')}`)
-              .join(', ')}
-          </span>
-        )}
-      </p>
-    </>
+    <div class="requirements">
+      <Field label={texts.model}>
+        <select
+          name="gpu"
+          value={chosen}
+          onChange={({ currentTarget }) => setQuery({ gpu: currentTarget.value, q: null }, { replace: true })}
+        >
+          <option value="">{texts.anyModel}</option>
+          {chosen !== '' && !models.value.has(chosen) && (
+            <option value={chosen}>{chosenGpus.value.map(modelName).join(', ')}</option>
+          )}
+          {byTier.map((list, place) => (
+            <optgroup key={TIERS[place]} label={machines.tiers[TIERS[place]!]}>
+              {list.toSorted(byFree).map((model) => (
+                <option key={model.slug} value={model.slug}>
+                  {texts.modelOption(model.name, model.availableGpus, rate(micro(model.pricePerGpuHour.onDemand)))}
+                </option>
+              ))}
+            </optgroup>
+          ))}
+        </select>
+      </Field>
+      <GpuCount />
+      <Field label={texts.region}>
+        <Select
+          name="region"
+          options={[...regions.value.values()].map(({ code, name, country }) => [code, `${name}, ${country}`])}
+        />
+      </Field>
+    </div>
   );
 }
 
@@ -99,23 +100,36 @@ const byFree = (one: Model, other: Model): number => other.availableGpus - one.a
 /** Warns if the machine runs no containers or its GPUs are simulated. */
 function Runs({ of: { demo, hasAgent } }: { of: Offer }) {
   if (hasAgent && !demo) return null;
-  return <p class="small quiet">{hasAgent ? texts.trial : demo ? texts.demo : texts.record}</p>;
+  return (
+    <p class="small quiet">
+      <Icon name="info" /> {hasAgent ? texts.trial : demo ? texts.demo : texts.record}
+    </p>
+  );
 }
 
-function Which({ quoted: { machineId, machine }, offer }: { quoted: Quoted; offer: Offer | null }) {
+interface WhichProps {
+  quoted: Quoted;
+  offer: Offer | null;
+  children: ComponentChildren;
+}
+
+function Which({ quoted: { machineId, machine }, offer, children }: WhichProps) {
   return (
     <div class="which">
-      <p>
-        <strong>
-          {machine.numGpus} × {modelName(machine.gpu)}
-        </strong>{' '}
-        <span class="quiet">{texts.where(<span class="mono">{machineId}</span>, regionName(machine.region))}</span>
-      </p>
-      {offer !== null && (
-        <p class="small quiet">
-          {texts.hardware(visible(offer.cpu), offer.vcpus, offer.ramGb, number(offer.netMbps.down))}
+      <div class="row between">
+        <p>
+          <strong>
+            {machine.numGpus} × {modelName(machine.gpu)}
+          </strong>{' '}
+          <span class="quiet">{texts.where(regionName(machine.region))}</span>
         </p>
-      )}
+        {children}
+      </div>
+      <p class="small quiet">
+        <span class="id mono">{machineId}</span>
+        {offer !== null &&
+          ` · ${texts.hardware(visible(offer.cpu), offer.vcpus, offer.ramGb, number(offer.netMbps.down))}`}
+      </p>
       {offer !== null && <Runs of={offer} />}
     </div>
   );

@@ -7,14 +7,19 @@ export const MAX_TEMPLATE_VARIABLES = 30;
 export const MAX_TEMPLATE_PORTS = 20;
 /** Names of template pictures. The console has an image for each. */
 export const PICTURES = [
+  'bolt',
   'box',
   'chat',
+  'chip',
   'code',
   'flame',
   'image',
+  'layers',
+  'nodes',
   'notebook',
   'scene',
   'server',
+  'spark',
   'terminal',
   'tune',
 ] as const;

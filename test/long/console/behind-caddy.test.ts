@@ -100,9 +100,9 @@ describe('the console behind Caddy, with two gateways', needsEngine('podman', 'c
   it(`takes at most ${MOST_CLICKS} clicks from its first screen to a prompt`, async () => {
     const began = performance.now();
     await page.goto(`https://${host()}/`);
-    await page.getByRole('link', { name: 'Rent NVIDIA GeForce RTX 4090' }).click();
+    await page.getByRole('link', { name: 'Deploy NVIDIA GeForce RTX 4090' }).click();
     await page.getByRole('radio', { name: /^busybox/ }).click();
-    await page.getByRole('link', { name: 'Sign in to rent' }).click();
+    await page.getByRole('link', { name: 'Sign in to deploy' }).click();
     await page.getByLabel('API key').fill(renter.api.key);
     await page.keyboard.press('Enter');
     await page.getByRole('button', { name: /^Deploy for/ }).click();

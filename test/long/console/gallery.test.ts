@@ -83,13 +83,14 @@ describe('the template gallery', needsEngine('podman', 'chromium'), () => {
       await deployButton(page).waitFor();
       expect(await faultsIn(page)).toEqual([]);
       let clicks = 0;
-      const click = async (role: 'radio' | 'button', name: RegExp) => {
+      const click = async (role: 'radio' | 'button' | 'link', name: RegExp) => {
         clicks += 1;
         await page.getByRole(role, { name }).click();
       };
       await click('radio', /^JupyterLab/);
       await click('button', /^Deploy for/);
       const open = page.getByRole('button', { name: 'Open JupyterLab' });
+      await click('link', /^Overview$/);
       await page.getByText('running', { exact: true }).waitFor({ timeout: 2 * SOON_MS });
       await open.waitFor();
       const id = idOf(page);
@@ -144,16 +145,18 @@ describe('the template gallery', needsEngine('podman', 'chromium'), () => {
         await to(/^env\.MODEL$/);
         await page.keyboard.type('a/b');
         await deployButton(page).waitFor();
-        await to(/^Save as your own template/);
+        await to(/^Code, link and template/);
         await page.keyboard.press('Enter');
         await to(/^save-as$/);
         await page.keyboard.type('mine');
         await page.keyboard.press('Enter');
         await page.getByText('Saved as mine').waitFor();
+        await page.getByText('Deadlines and limit').click();
         await to(/^stopAt$/);
         await page.keyboard.type('8h');
         await to(/^Deploy for/);
         await page.keyboard.press('Enter');
+        await page.getByRole('link', { name: 'Overview', exact: true }).click();
         await page.getByText(/^Stops /).waitFor();
         await renter.destroy(idOf(page));
         await page.goto(`${pages.address}/deploy?gpu=rtx-4090&machine=${host.machineId}`);

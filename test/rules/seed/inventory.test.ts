@@ -92,7 +92,7 @@ describe('a malformed catalogue', () => {
     ['a latitude beyond 90 degrees', 'regions.csv', '39.0438', '139.0438', /regions\.csv:3: latitude/],
     ['a shape of an unknown model', 'machine_shapes.csv', 'b200,8', 'b20,8', /machine_shapes\.csv:3: .*b20/],
     ['a shape of nine GPUs', 'machine_shapes.csv', 'b200,8', 'b200,9', /machine_shapes\.csv:3: num_gpus/],
-    ['a template without an image', 'templates.csv', 'ollama/ollama:0.13.5', '', /templates\.csv:8: image/],
+    ['a template without an image', 'templates.csv', 'ollama/ollama:0.13.5', '', /templates\.csv:7: image/],
   ])('is rejected with its file and line: %s', (_, file, from, to, message) => {
     expect(replaceIn(file, from, to)).toThrow(message);
   });

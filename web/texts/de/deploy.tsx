@@ -1,34 +1,41 @@
 import type { texts as english } from '../en/deploy.js';
 
 export const texts: typeof english = {
-  rentOne: (what) => `${what} mieten`,
-  rentBest: (what) => `Beste passende Maschine mieten: ${what}`,
-  aMachine: 'Maschine',
-  machines: 'Alle Maschinen',
+  machines: 'Alle Maschinen und Filter',
   machineStep: 'Maschine',
-  templateStep: 'Vorlage oder Image',
-  diskStep: 'Speicherplatz und Volumes',
-  launchStep: 'Startoptionen',
   priceStep: 'Preismodell',
-  limitsStep: 'Fristen und Limit',
-  sshStep: 'SSH-Schlüssel',
-  codeStep: 'Dieselbe Miete als Code',
-  takeBest: 'Stattdessen die beste Maschine für meine Anforderungen mieten',
-  best: 'Sie erhalten die günstigste passende Maschine zum Zeitpunkt des Klicks. Maschinen, die Container ausführen, haben Vorrang.',
+  takeBest: 'Stattdessen die günstigste passende wählen',
+  best: 'Beim Mieten die günstigste passende',
   model: 'GPU-Modell',
   anyModel: 'beliebig (günstigste Maschine)',
   modelOption: (name, free, price) => `${name}, ${free} frei, ab ${price} USD/h`,
   region: 'Region',
-  moreRequirements: 'Weitere Anforderungen und alle Maschinen',
-  where: (id, region) => (
-    <>
-      {id} in {region}
-    </>
-  ),
-  trial: 'Dies ist eine Testmaschine: Sie führt Ihre Container aus, aber ihre GPUs sind simuliert.',
-  demo: 'Dies ist eine fiktive Maschine zur Vorführung: Beim Mieten entsteht nur ein Eintrag, es läuft nichts.',
+  where: (region) => `in ${region}`,
+  trial: 'Testmaschine: Sie führt Ihre Container aus, aber ihre GPUs sind simuliert.',
+  demo: 'Vorführmaschine: Beim Mieten entsteht nur ein Eintrag, es läuft nichts.',
   record: 'Diese Maschine hat keinen Host-Agent: Beim Mieten entsteht nur ein Eintrag, es läuft nichts.',
-  hardware: (cpu, vcpus, ramGb, down) => `${cpu}, ${vcpus} vCPUs, ${ramGb} GB RAM, ${down} Mbit/s Download`,
+  hardware: (cpu, vcpus, ramGb, down) => `${cpu} · ${vcpus} vCPUs · ${ramGb} GB RAM · ${down} Mbit/s Download`,
+
+  advanced: 'Erweitert',
+  launchStep: 'Name, Variablen, Befehl, Ports',
+  asTemplate: 'Wie in der Vorlage',
+  variables: (count) => (count === 1 ? '1 Variable' : `${count} Variablen`),
+  secrets: (count) => (count === 1 ? '1 Secret' : `${count} Secrets`),
+  ownCommand: 'eigener Befehl',
+  ports: (ports) => `Ports ${ports}`,
+  ownRestart: 'eigene Neustartregel',
+  diskStep: 'Speicherplatz und Volumes',
+  diskSummary: (diskGb, volumes) =>
+    `${diskGb} GB, ${volumes === 0 ? 'keine Volumes' : volumes === 1 ? '1 Volume' : `${volumes} Volumes`}`,
+  limitsStep: 'Fristen und Limit',
+  noLimits: 'Läuft, bis Sie die Instanz anhalten',
+  stopAt: (time) => `Anhalten: ${time}`,
+  destroyAt: (time) => `Löschen: ${time}`,
+  stopIdle: (minutes) => `Anhalten nach ${minutes} Minuten Leerlauf`,
+  atMost: (amount) => `höchstens ${amount} USD`,
+  sshStep: 'SSH-Schlüssel',
+  reuseStep: 'Code, Link und Vorlage',
+  reuseSummary: 'Diese Miete wiederholen oder teilen',
   disk: 'Speicherplatz (GB)',
   diskOf: (freeGb) => `Speicherplatz (GB, bis ${freeGb})`,
   badDisk: 'Der Speicherplatz muss eine ganze Zahl von GB sein, mindestens 1.',
@@ -38,18 +45,20 @@ export const texts: typeof english = {
   limitsLegend:
     'Alle Angaben sind freiwillig. Ohne sie läuft die Instanz, bis Sie sie anhalten oder Ihr Guthaben aufgebraucht ist.',
   sshCount: (count) =>
-    count === 1
-      ? 'Der SSH-Schlüssel Ihres Kontos hat Zugang.'
-      : `Die ${count} SSH-Schlüssel Ihres Kontos haben Zugang.`,
+    count === 0
+      ? 'Keiner; das Terminal hier braucht keinen'
+      : count === 1
+        ? 'Der Schlüssel Ihres Kontos hat Zugang'
+        : `Die ${count} Schlüssel Ihres Kontos haben Zugang`,
   sshManage: 'SSH-Schlüssel verwalten',
-  sshSignedOut: 'Melden Sie sich an, um die SSH-Schlüssel Ihres Kontos zu nutzen oder hier einen hinzuzufügen.',
+  sshSignedOut: 'Die Ihres Kontos',
+  sshWhy: 'Melden Sie sich an, um die SSH-Schlüssel Ihres Kontos zu nutzen oder hier einen hinzuzufügen.',
   summary: 'Kosten',
   forGpus: 'GPUs',
-  forDisk: 'Speicherplatz',
+  forDisk: (diskGb) => `Speicherplatz, ${diskGb} GB`,
   perDay: 'Pro Tag',
   perHour: (price) => `${price} USD/h`,
   usd: (amount) => `${amount} USD`,
-  total: (price) => `${price} USD pro Stunde`,
   perSecond: 'Sekundengenau abgerechnet.',
   lasts: (balance, time, isAll, until) => (
     <>
@@ -76,7 +85,7 @@ export const texts: typeof english = {
   signIn: 'Zum Mieten anmelden',
   deploy: 'Mieten',
   deployFor: (price) => `Für ${price} USD/h mieten`,
-  renting: 'Wird gemietet …',
+  deploying: 'Wird gemietet …',
   nothingRented: 'Es wurde nichts gemietet',
   share: 'Link zu diesem Formular kopieren',
   shareHint:

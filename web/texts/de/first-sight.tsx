@@ -3,8 +3,8 @@ import type { texts as english } from '../en/first-sight.js';
 export const texts: typeof english = {
   title: 'GPUs sekundengenau mieten',
   heading: 'GPUs sekundengenau mieten, zu 70 % des Marktpreises',
-  what: 'Ihre eigene Maschine, in wenigen Sekunden bereit: Ihr Container, SSH und eine Abrechnung, die mit der Sekunde endet, in der Sie anhalten. Keine Einrichtungsgebühr, keine Vertragsbindung.',
-  rentGpu: 'GPU mieten',
+  what: 'Vom Klick zur Shell in wenigen Sekunden, auf Ihrer eigenen Maschine. Keine Einrichtungsgebühr, keine Vertragsbindung und nach dem Anhalten keine GPU-Kosten.',
+  deployGpu: 'GPU mieten',
   allPrices: 'Alle Preise ansehen',
   where: 'Regionen mit freien GPUs',
   freeNow: 'Jetzt frei',
@@ -13,25 +13,39 @@ export const texts: typeof english = {
   regions: 'Regionen',
   prices: 'Preise',
   perGpuHour: 'USD pro GPU-Stunde',
-  cheaperModes: (interruptible, reserved) => `Ab ${interruptible} unterbrechbar, ${reserved} reserviert`,
   free: (gpus) => `${gpus} frei`,
-  rent: 'Mieten',
-  rentModel: (model) => `${model} mieten`,
+  deploy: 'Mieten',
+  deployModel: (model) => `${model} mieten`,
   trend: (change, snapshots, hidden) => (
     <>
       {change} {hidden(`über ${snapshots} Marktstände`)}
     </>
   ),
   moreRegions: (count) => `und ${count} weitere`,
+  reasons: [
+    [
+      'square-terminal',
+      'Eine Shell im Browser',
+      'Maschine und Vorlage wählen: Das Terminal öffnet sich, sobald Ihr Container läuft. SSH geht auch.',
+    ],
+    [
+      'clock',
+      'Sekundengenau abgerechnet',
+      'Guthaben statt Rechnung, mit Ausgabenlimits und Fristen. Nach dem Anhalten kostet nur noch der Speicherplatz.',
+    ],
+    [
+      'code',
+      'Alles auch als API',
+      'Die Konsole nutzt die öffentliche GraphQL-API. Skripte nutzen sie ebenso, oder REST, das CLI und die Clients.',
+    ],
+  ],
   priceSheet: 'Preisliste',
-  marketOf: (snapshot) => `USD pro GPU-Stunde, Marktstand: ${snapshot}`,
+  marketOf: (snapshot) => <>USD pro GPU-Stunde, Marktstand: {snapshot}</>,
   caption: 'USD pro GPU-Stunde und freie GPUs nach Modell',
   gpu: 'GPU',
   vram: 'VRAM',
   freeGpus: 'Freie GPUs',
   trendColumn: 'Verlauf',
-  // The heading says the currency.
-  modeInUsd: (mode) => mode,
   reading: 'Die Preisliste wird geladen …',
   showAll: (count) => `Alle ${count} Modelle anzeigen`,
 };

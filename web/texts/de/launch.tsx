@@ -11,9 +11,11 @@ const CATEGORIES: Readonly<Record<string, string>> = {
 
 export const texts: typeof english = {
   template: 'Vorlage',
+  showAll: (count) => `Alle ${count} anzeigen`,
+  fewer: 'Weniger anzeigen',
   yours: (about) => `Eigene · ${about}`,
   category: (name) => CATEGORIES[name] ?? name,
-  ofCategory: (category, vramGb) => `${category} · ${vramGb} GB`,
+  about: (description, vramGb) => (vramGb === null ? description : `${description} · braucht ${vramGb} GB VRAM`),
   ownImage: 'Eigenes Image',
   anyRegistry: 'Beliebige Registry',
   image: 'Image',
@@ -36,7 +38,6 @@ export const texts: typeof english = {
   none: 'keins',
   createSecretFor: (name) => `Secret für ${name} erstellen …`,
 
-  fields: 'Name, Labels, Variablen, Secrets, Befehl, Ports',
   name: 'Name',
   itsId: 'ID der Instanz',
   command: 'Befehl (ersetzt den der Vorlage)',
@@ -78,8 +79,7 @@ export const texts: typeof english = {
   badPort: 'Ports müssen ganze Zahlen von 1 bis 65535 sein.',
   twice: (variable) => `Die Variable ${variable} ist doppelt angegeben.`,
 
-  saveAs: 'Als eigene Vorlage speichern',
-  templateName: 'Name der Vorlage',
+  saveAs: 'Als eigene Vorlage speichern unter',
   save: 'Speichern',
   isSaved: (name) => `Gespeichert als ${name}`,
 

@@ -1,35 +1,43 @@
 import type { ComponentChildren } from 'preact';
 
 export const texts = {
-  rentOne: (what: string) => `Rent ${what}`,
-  rentBest: (what: string) => `Rent the best match: ${what}`,
-  aMachine: 'a machine',
-  machines: 'All machines',
+  machines: 'All machines and filters',
   machineStep: 'Machine',
-  templateStep: 'Template or image',
-  diskStep: 'Disk and volumes',
-  launchStep: 'Launch options',
   priceStep: 'Pricing',
-  limitsStep: 'Deadlines and limit',
-  sshStep: 'SSH key',
-  codeStep: 'The same rental as code',
-  takeBest: 'Rent the best match for my requirements instead',
-  best: 'You get the cheapest matching machine at the moment you press the button. Machines that run containers come first.',
+  takeBest: 'Use the best match instead',
+  best: 'Cheapest match when you deploy',
   model: 'GPU model',
   anyModel: 'any (cheapest machine)',
   modelOption: (name: string, free: number, price: string) => `${name}, ${free} free, from ${price} USD/h`,
   region: 'Region',
-  moreRequirements: 'More requirements and all machines',
-  where: (id: ComponentChildren, region: string) => (
-    <>
-      {id} in {region}
-    </>
-  ),
-  trial: 'This is a trial machine: it runs your containers, but its GPUs are simulated.',
-  demo: 'This is a fictitious machine for demonstration: renting it creates a record, but runs nothing.',
-  record: 'This machine has no host agent: renting it creates a record, but runs nothing.',
+  where: (region: string) => `in ${region}`,
+  trial: 'Trial machine: it runs your containers, but its GPUs are simulated.',
+  demo: 'Demonstration machine: deploying creates a record, but runs nothing.',
+  record: 'This machine has no host agent: deploying creates a record, but runs nothing.',
   hardware: (cpu: string, vcpus: number, ramGb: number, down: string) =>
-    `${cpu}, ${vcpus} vCPUs, ${ramGb} GB of memory, ${down} Mbit/s down`,
+    `${cpu} · ${vcpus} vCPUs · ${ramGb} GB of memory · ${down} Mbit/s down`,
+
+  // The folded sections, and what is set in them.
+  advanced: 'Advanced',
+  launchStep: 'Name, variables, command, ports',
+  asTemplate: 'As in the template',
+  variables: (count: number) => (count === 1 ? '1 variable' : `${count} variables`),
+  secrets: (count: number) => (count === 1 ? '1 secret' : `${count} secrets`),
+  ownCommand: 'custom command',
+  ports: (ports: string) => `ports ${ports}`,
+  ownRestart: 'custom restart',
+  diskStep: 'Disk and volumes',
+  diskSummary: (diskGb: number, volumes: number) =>
+    `${diskGb} GB, ${volumes === 0 ? 'no volumes' : volumes === 1 ? '1 volume' : `${volumes} volumes`}`,
+  limitsStep: 'Deadlines and limit',
+  noLimits: 'Runs until you stop it',
+  stopAt: (time: string) => `stops: ${time}`,
+  destroyAt: (time: string) => `destroyed: ${time}`,
+  stopIdle: (minutes: string) => `stops after ${minutes} idle minutes`,
+  atMost: (amount: string) => `at most ${amount} USD`,
+  sshStep: 'SSH key',
+  reuseStep: 'Code, link and template',
+  reuseSummary: 'Repeat or share this deployment',
   disk: 'Disk (GB)',
   diskOf: (freeGb: string) => `Disk (GB, up to ${freeGb})`,
   badDisk: 'Disk must be a whole number of GB, at least 1.',
@@ -38,20 +46,24 @@ export const texts = {
   badSpendLimit: 'Spend limit must be an amount in USD, such as 25 or 2.50.',
   limitsLegend: 'All optional. Otherwise the instance runs until you stop it or your credit runs out.',
   sshCount: (count: number) =>
-    count === 1 ? 'Your account’s SSH key has access.' : `Your account’s ${count} SSH keys have access.`,
+    count === 0
+      ? 'None; the terminal here needs none'
+      : count === 1
+        ? 'Your account’s key has access'
+        : `Your account’s ${count} keys have access`,
   sshManage: 'Manage SSH keys',
-  sshSignedOut: 'Sign in to use your account’s SSH keys or add one here.',
+  sshSignedOut: 'Those of your account',
+  sshWhy: 'Sign in to use your account’s SSH keys or add one here.',
   summary: 'Cost',
   forGpus: 'GPUs',
-  forDisk: 'Disk',
+  forDisk: (diskGb: number) => `Disk, ${diskGb} GB`,
   perDay: 'Per day',
   perHour: (price: string) => `${price} USD/h`,
   usd: (amount: string) => `${amount} USD`,
-  total: (price: string) => `${price} USD per hour`,
   perSecond: 'Billed per second.',
   lasts: (balance: string, time: string, isAll: boolean, until: ComponentChildren) => (
     <>
-      With this{isAll && ' and everything else you rent'}, your balance of {balance} USD lasts {time}, until {until}.
+      With this{isAll && ' and everything else you run'}, your balance of {balance} USD lasts {time}, until {until}.
     </>
   ),
   lastsShort: (time: string) => `credit for ${time}`,
@@ -71,17 +83,17 @@ export const texts = {
     `Next best: ${count} × ${model} in ${region} for ${price} USD/h`,
   takeThis: 'Choose this one',
   addCredit: 'Add credit',
-  signIn: 'Sign in to rent',
+  signIn: 'Sign in to deploy',
   deploy: 'Deploy',
   deployFor: (price: string) => `Deploy for ${price} USD/h`,
-  renting: 'Renting …',
-  nothingRented: 'nothing was rented',
+  deploying: 'Deploying …',
+  nothingRented: 'nothing was deployed',
   share: 'Copy link to this form',
   shareHint:
     'The link contains everything except variables, secrets, command, TCP ports and volumes. To share these too (except secrets), save a template.',
   linkStrong: 'A link filled in this form, and anyone can create such a link.',
   linkRest:
-    'Its author chose the image, variables and command. They run on your credit and receive the secrets that you choose: rent only if you trust the link. Nothing is rented until you press the button.',
+    'Its author chose the image, variables and command. They run on your credit and receive the secrets that you choose: deploy only if you trust the link. Nothing is deployed until you press the button.',
   leftOut: (names: string) => `Left out because it is too long or not plain text: ${names}`,
   ways: 'Formats',
   way: { gpu: 'gpu', curl: 'curl', python: 'Python', graphql: 'GraphQL' },
@@ -97,6 +109,6 @@ export const texts = {
     python: 'Copy script',
     graphql: 'Copy document',
   },
-  noWay: 'There is no machine to rent yet: replace MACHINE with a machine id.',
+  noWay: 'There is no machine to deploy yet: replace MACHINE with a machine id.',
   holdsValues: 'Contains what you entered, including variable values.',
 };

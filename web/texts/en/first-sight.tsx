@@ -3,8 +3,8 @@ import type { ComponentChildren } from 'preact';
 export const texts = {
   title: 'GPUs by the second',
   heading: 'GPUs by the second, at 70% of the market price',
-  what: 'Your own machine, running within seconds: your container, SSH, and a bill that ends the second you stop. No setup fee, no contract.',
-  rentGpu: 'Rent a GPU',
+  what: 'From a click to a shell within seconds, on a machine of your own. No setup fee, no contract, and no GPU cost after you stop.',
+  deployGpu: 'Deploy a GPU',
   allPrices: 'See all prices',
   where: 'Regions with free GPUs',
   freeNow: 'Free now',
@@ -13,11 +13,9 @@ export const texts = {
   regions: 'regions',
   prices: 'Prices',
   perGpuHour: 'USD per GPU-hour',
-  cheaperModes: (interruptible: string, reserved: string) =>
-    `From ${interruptible} interruptible, ${reserved} reserved`,
   free: (gpus: string) => `${gpus} free`,
-  rent: 'Rent',
-  rentModel: (model: string) => `Rent ${model}`,
+  deploy: 'Deploy',
+  deployModel: (model: string) => `Deploy ${model}`,
   /** `hidden` wraps text for screen readers only. */
   trend: (change: string, snapshots: number, hidden: (text: string) => ComponentChildren) => (
     <>
@@ -25,14 +23,31 @@ export const texts = {
     </>
   ),
   moreRegions: (count: number) => `and ${count} more`,
+  /** An icon, a title and a sentence each. */
+  reasons: [
+    [
+      'square-terminal',
+      'A shell in your browser',
+      'Choose a machine and a template. The terminal opens as soon as your container runs, and SSH works too.',
+    ],
+    [
+      'clock',
+      'Billed by the second',
+      'Prepaid credit, spend limits and deadlines. After you stop an instance, only its disk is billed.',
+    ],
+    [
+      'code',
+      'The whole service as an API',
+      'The console uses the public GraphQL API. Scripts can use it too, or REST, the CLI and the clients.',
+    ],
+  ] as readonly (readonly [icon: string, title: string, text: string])[],
   priceSheet: 'Price sheet',
-  marketOf: (snapshot: string) => `USD per GPU-hour, market prices as of ${snapshot}`,
+  marketOf: (snapshot: ComponentChildren) => <>USD per GPU-hour, market prices as of {snapshot}</>,
   caption: 'USD per GPU-hour and free GPUs by model',
   gpu: 'GPU',
   vram: 'VRAM',
   freeGpus: 'Free GPUs',
   trendColumn: 'Trend',
-  modeInUsd: (mode: string) => `${mode} (USD)`,
   reading: 'Loading the price sheet …',
   showAll: (count: number) => `Show all ${count} models`,
 };

@@ -1,10 +1,13 @@
 export const texts = {
   // The gallery.
   template: 'Template',
+  showAll: (count: number) => `Show all ${count}`,
+  fewer: 'Show fewer',
   yours: (about: string) => `Yours · ${about}`,
   /** A category of the service’s own templates. Operators may have others. */
   category: (name: string) => name,
-  ofCategory: (category: string, vramGb: number) => `${category} · ${vramGb} GB`,
+  about: (description: string, vramGb: number | null) =>
+    vramGb === null ? description : `${description} · needs ${vramGb} GB of VRAM`,
   ownImage: 'Custom image',
   anyRegistry: 'Any registry',
   image: 'Image',
@@ -30,7 +33,6 @@ export const texts = {
   createSecretFor: (name: string) => `Create secret for ${name} …`,
 
   // Launch options.
-  fields: 'Name, labels, variables, secrets, command, ports',
   name: 'Name',
   itsId: 'the instance’s ID',
   command: 'Command (replaces the template’s)',
@@ -76,8 +78,7 @@ export const texts = {
   twice: (variable: string) => `The variable ${variable} is set twice.`,
 
   // Saving as a template.
-  saveAs: 'Save as your own template',
-  templateName: 'Template name',
+  saveAs: 'Save as your own template, named',
   save: 'Save',
   isSaved: (name: string) => `Saved as ${name}`,
 
