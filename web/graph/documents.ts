@@ -472,6 +472,7 @@ export const Home = graphql(`
   query Home {
     account {
       lifetimeSpend
+      monthlyLimit
       limitReachedAt
     }
     instances {

@@ -7,15 +7,10 @@ import { send } from '../graph/send.js';
 import { useDisclosure } from '../parts/disclosure.js';
 import { Icon } from '../parts/icon.js';
 import type { MoneyRead } from '../state/money-read.js';
+import { type Download, saveFile } from '../state/save-file.js';
 import type { useWork } from '../state/work.js';
 import { texts } from '../texts/en/downloads.js';
 import { BillingDetailsDialog } from './billing-details.js';
-
-interface Download {
-  name: string;
-  type: string;
-  content: string;
-}
 
 const FORMATS = ['csv', 'focus', 'signed', 'invoice'] as const;
 
@@ -38,7 +33,7 @@ export function Downloads({ stated, work: { isBusy, error, run } }: Props) {
   const download = async (format: (typeof FORMATS)[number]) => {
     isOpen.value = false;
     button.current?.focus();
-    await run(async () => save(await READ[format](stated)));
+    await run(async () => saveFile(await READ[format](stated)));
   };
   return (
     <>
@@ -151,12 +146,3 @@ function csvOf({ from, to, openingBalance, closingBalance, lines, movements }: S
 }
 
 const plain = (amount: number): string => plainUsd(micro(amount));
-
-function save({ name, type, content }: Download): void {
-  const address = URL.createObjectURL(new Blob([content], { type }));
-  const link = document.createElement('a');
-  link.href = address;
-  link.download = name;
-  link.click();
-  URL.revokeObjectURL(address);
-}

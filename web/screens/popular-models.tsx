@@ -3,7 +3,7 @@ import { micro, rate } from '../figures/money.js';
 import { number } from '../figures/number.js';
 import { ModelName } from '../parts/model-name.js';
 import { withQuery } from '../state/location.js';
-import { type Model, models, sheet } from '../state/market.js';
+import { mostFree, sheet } from '../state/market.js';
 import { isNarrow } from '../state/offers.js';
 import { texts } from '../texts/en/machines.js';
 
@@ -33,10 +33,4 @@ export function PopularModels() {
       ))}
     </ul>
   );
-}
-
-function mostFree(tier: Model['tier']): Model[] {
-  return [...models.value.values()]
-    .filter((model) => model.tier === tier && model.availableGpus > 0)
-    .sort((one, other) => other.availableGpus - one.availableGpus);
 }
