@@ -40,7 +40,7 @@ describe('the account pages in Chromium', needs('chromium'), () => {
       await page.getByLabel('API key').fill(` GPU_API_KEY="${owner.key}" `);
       await page.getByRole('button', { name: 'Show key' }).click();
       expect(await page.getByLabel('API key').getAttribute('type')).toBe('text');
-      await page.keyboard.press('Enter');
+      await page.getByLabel('API key').press('Enter');
       await heading(page, 'Billing').waitFor();
       await page.locator('[data-figure="balance"]').waitFor();
 
