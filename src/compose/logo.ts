@@ -7,7 +7,7 @@ const PNG = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 const COMMENTS = String.raw`(?:<!--(?:(?!-->)[^])*-->\s*)*`;
 /** Matches the start of an SVG file, whose root may follow an XML declaration, comments and a document type. */
 const SVG = new RegExp(
-  String.raw`^\uFEFF?\s*(?:<\?xml[^>]*\?>\s*)?${COMMENTS}(?:<!DOCTYPE[^>[]*>\s*)?${COMMENTS}<svg[\s>]`,
+  String.raw`^\uFEFF?\s*(?:<\?xml[^>]*\?>\s*)?${COMMENTS}(?:<!DOCTYPE[^>[]*>\s*${COMMENTS})?<svg[\s>]`,
 );
 
 /** Reads the operator's logo. Throws a ConfigError if the file can't be one. */
