@@ -184,7 +184,8 @@ export const SETTINGS = {
     name: 'consoleAccent',
     takes: text('a colour such as #0f766e', readColour),
     unset: 'blue',
-    about: "The console's accent colour. Its lightness is adjusted so that text stays legible.",
+    about:
+      "The console's accent colour, in quotes in a .env file. Its lightness is adjusted so that text stays legible.",
   },
   CONSOLE_LOGO: {
     group: 'Callers',
@@ -621,7 +622,7 @@ function readName(input: string): string | undefined {
 }
 
 function readColour(input: string): string | undefined {
-  const [, short, long] = /^#(?:([0-9a-f]{3})|([0-9a-f]{6}))$/i.exec(input) ?? [];
+  const [, short, long] = /^#?(?:([0-9a-f]{3})|([0-9a-f]{6}))$/i.exec(input) ?? [];
   const digits = long ?? short?.replace(/./g, '$&$&');
   return digits === undefined ? undefined : `#${digits.toLowerCase()}`;
 }

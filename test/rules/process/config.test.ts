@@ -226,8 +226,9 @@ const VARIABLES: Record<string, Variable> = {
     takes: [
       ['#0F766E', { consoleAccent: '#0f766e' }],
       ['#e1d', { consoleAccent: '#ee11dd' }],
+      ['0f766e', { consoleAccent: '#0f766e' }],
     ],
-    refuses: ['red', '#12345', '#1234567', '#12345g', '0f766e', '#fff;}', '#fff}*{color:red', 'url(x)', '#fff\n'],
+    refuses: ['red', '#12345', '#1234567', '#12345g', '#', '#fff;}', '#fff}*{color:red', 'url(x)', '#fff\n'],
     message: 'must be a colour such as #0f766e',
   },
   CONSOLE_LOGO: { takes: [['/srv/logo.svg', { consoleLogo: '/srv/logo.svg' }]], refuses: [], message: '' },
