@@ -58,7 +58,7 @@ function Screen() {
   if (first === 'models' && second === undefined) return <Models />;
   if (first === 'deploy' && second === undefined) return <DeployPage key="deploy" />;
   if (first === 'launch' && second === undefined) return <DeployPage key="launch" isLink />;
-  if (first === 'sign-in') return session.value === 'in' ? <Continue /> : <SignIn />;
+  if (first === 'sign-in') return <SigningIn />;
   const Private = {
     instances: second ? InstanceScreen : Instances,
     volumes: Volumes,
@@ -72,6 +72,12 @@ function Screen() {
   if (session.value === 'unknown') return <p class="quiet">{texts.moment}</p>;
   if (session.value === 'out') return <SignIn reason={texts.private} />;
   return <Private key={second} id={second ?? ''} />;
+}
+
+function SigningIn() {
+  // Until the session is known, the form would lack some ways to sign in.
+  if (session.value === 'unknown') return <p class="quiet">{texts.moment}</p>;
+  return session.value === 'in' ? <Continue /> : <SignIn />;
 }
 
 /** Redirects URLs from when renting was a dialog on the machines screen. */

@@ -48,6 +48,8 @@ const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'
 const SECONDS_PER_HOUR = 3_600;
 const SECONDS_PER_DAY = 86_400;
 const DOMAIN_NAME = /^(?=.{1,200}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/;
+/** Control characters, and those that change the direction of text or break lines. */
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u;
 const MAX_TCP_RANGE = 5_000;
 const SEALING_KEY = /^[0-9a-f]{64}$/i;
 const HAS_SCHEME = /^(https?:|[a-z][a-z0-9+.-]*:\/\/)/i;
@@ -176,6 +178,21 @@ export const SETTINGS = {
     takes: text('on or off', readSwitch),
     default: 'on',
     about: 'Whether to serve the web console at / and let browsers sign in: on or off.',
+  },
+  CONSOLE_ACCENT: {
+    group: 'Callers',
+    name: 'consoleAccent',
+    takes: text('a colour such as #0f766e', readColour),
+    unset: 'blue',
+    about:
+      "The console's accent colour, in quotes in a .env file. Its lightness is adjusted so that text stays legible.",
+  },
+  CONSOLE_LOGO: {
+    group: 'Callers',
+    name: 'consoleLogo',
+    takes: anyText('the path of an SVG or PNG file of at most 64 kB'),
+    unset: 'the default icon',
+    about: 'Logo and icon of the console, preferably square. It is read when the gateway starts.',
   },
   WEBHOOK_NETWORKS: {
     group: 'Callers',
@@ -353,9 +370,9 @@ export const SETTINGS = {
   OPERATOR_NAME: {
     group: 'Billing',
     name: 'operatorName',
-    takes: text('a name of at most 200 characters', (input) => (input.length <= 200 ? input : undefined)),
+    takes: text('a name of at most 200 characters, without control characters', readName),
     default: 'GPU rental',
-    about: 'Name of the operator, which invoices and FOCUS exports give as the issuer.',
+    about: 'Name of the operator in the console and in emails, and as the issuer of invoices and FOCUS exports.',
     domain: true,
   },
   OPERATOR_ADDRESS: {
@@ -612,6 +629,17 @@ function readSender(input: string): string | undefined {
   const [, name = '', address = ''] = /^(?:([\w .-]{1,60}) )?<?([^<>\s]+)>?$/.exec(input) ?? [];
   if (!isMailAddress(address)) return undefined;
   return name === '' ? address : `${name} <${address}>`;
+}
+
+function readName(input: string): string | undefined {
+  const name = input.trim();
+  return name !== '' && name.length <= 200 && !UNPRINTABLE.test(name) ? name : undefined;
+}
+
+function readColour(input: string): string | undefined {
+  const [, short, long] = /^#?(?:([0-9a-f]{3})|([0-9a-f]{6}))$/i.exec(input) ?? [];
+  const digits = long ?? short?.replace(/./g, '$&$&');
+  return digits === undefined ? undefined : `#${digits.toLowerCase()}`;
 }
 
 function readSwitch(input: string): boolean | undefined {

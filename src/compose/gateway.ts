@@ -14,6 +14,7 @@ import { isUnavailable, unavailableReason } from '../database/faults.js';
 import { serveRequests } from '../database/pool.js';
 import { SLOW_MS } from '../database/report-if-slow.js';
 import type { Clock } from '../domain/kernel/time.js';
+import type { Brand } from '../http/console/brand.js';
 import { GatewayServer } from '../http/gateway-server.js';
 import { createKeyUses, type KeyUses } from '../http/key-uses.js';
 import { createMessages, type Messages } from '../http/messages.js';
@@ -31,9 +32,10 @@ import { PACKAGE_ROOT } from '../std/package-root.js';
 import type { Traces } from '../traces/traces.js';
 import { createSender } from '../webhooks/send.js';
 import { type BackgroundWork, startBackgroundWork } from './background.js';
-import { type Config, domainSettings } from './config.js';
+import { type Config, domainSettings, SETTINGS } from './config.js';
 import { DatabaseUnusable, type OpenDatabase, openConfiguredDatabase, within } from './database.js';
 import { createDeps, type Deps } from './deps.js';
+import { readLogo } from './logo.js';
 import {
   findRestic,
   type OpenSsh,
@@ -112,6 +114,8 @@ export async function openGateway(
     import('../http/surface.js'),
     import('../http/console/terminal-auth.js'),
   ]);
+  // Reads the operator's logo, so that an unusable one is reported before anything is opened.
+  const settings = appSettings(config);
   const startedAt = performance.now();
   const logInfo = (message: string) => log.info(message);
   const opened: Opened = [];
@@ -133,7 +137,7 @@ export async function openGateway(
     const keyUses = createKeyUses(deps, onFault);
     const onPayment = both(logPayment(log), base.metrics?.payments?.event);
     const app = createApp({
-      ...appSettings(config),
+      ...settings,
       ...observers(base),
       deps,
       surface,
@@ -244,9 +248,20 @@ async function serveMetrics(
 }
 
 /** Returns the settings used only by the HTTP layer. */
-function appSettings({ corsOrigins, introspection, console: hasConsole, signup }: Config) {
+function appSettings(config: Config) {
+  const { corsOrigins, introspection, console: hasConsole, signup } = config;
   const consoleDir = hasConsole ? join(PACKAGE_ROOT, 'dist/console') : null;
-  return { corsOrigins, introspection, signup, consoleDir, graphiqlDir: join(PACKAGE_ROOT, 'dist/graphiql') };
+  const graphiqlDir = join(PACKAGE_ROOT, 'dist/graphiql');
+  return { corsOrigins, introspection, signup, consoleDir, brand: brandOf(config), graphiqlDir };
+}
+
+/** Returns the console's brand. The default name is part of the console's texts, because it depends on the language. */
+function brandOf({ operatorName, consoleAccent, consoleLogo }: Config): Brand {
+  return {
+    name: operatorName === SETTINGS.OPERATOR_NAME.default ? null : operatorName,
+    accent: consoleAccent,
+    logo: consoleLogo === null ? null : readLogo(consoleLogo),
+  };
 }
 
 /** Creates the parts that admit, count and trace requests. */

@@ -13,6 +13,7 @@ import type { ResolverDeps } from '../schema/context.js';
 import { checkOperation } from '../schema/scopes.js';
 import { createAgentApi, isAgentApi } from './agent/agent-api.js';
 import { createHeadCheck } from './check-head.js';
+import type { Brand } from './console/brand.js';
 import { type ConsoleApi, createConsoleApi } from './console/console-api.js';
 import { createFilesApi } from './console/files-api.js';
 import { createLogApi } from './console/log-api.js';
@@ -76,6 +77,8 @@ export interface AppOptions extends HealthOptions {
   graphiqlDir: string;
   /** Folder of the built web console, or null if there is no console. */
   consoleDir: string | null;
+  /** The operator's name, accent and logo in the console. */
+  brand: Brand;
   /** Whether anyone may create an account in the console. */
   signup: 'open' | 'closed';
 }
@@ -167,7 +170,10 @@ function createExpressApp(options: AppOptions, parts: RequestParts): Express {
   if (parts.browsers !== null) app.use(parts.browsers.router, createFilesApi(options), createLogApi(options));
   const foreignHandler: ForeignHandler = ({ headers: { host = '' } }) =>
     isForeignHost(host, publicUrl) ? (request, response) => options.webPorts.serve(request, response) : null;
-  const page = options.consoleDir === null ? null : createConsolePage(options.consoleDir, foreignHandler);
+  const page =
+    options.consoleDir === null
+      ? null
+      : createConsolePage(options.consoleDir, { brand: options.brand, foreignHandler });
   if (page !== null) app.use(page.router);
   app.get('/', (_request, response) => response.redirect(GRAPHQL_PATH));
   app.use(createGraphiql({ endpoint: GRAPHQL_PATH, assetsDir: options.graphiqlDir }));

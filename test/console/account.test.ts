@@ -21,8 +21,12 @@ describe('the account pages in Chromium', needs('chromium'), () => {
       expect(secret).toMatch(/^gpu_live_[0-9a-f]{40}$/);
       expect(await page.getByRole('button', { name: 'Sign in with this key' }).isDisabled()).toBe(true);
       await page.getByLabel('I’ve saved it in a safe place').check();
+      const saved = page.waitForEvent('download');
+      await page.getByRole('button', { name: 'Download' }).click();
+      const file = await (await saved).createReadStream();
+      expect(Buffer.concat(await file.toArray()).toString()).toBe(`${here.gateway.address}\nGPU_API_KEY=${secret}\n`);
       await page.getByRole('button', { name: 'Sign in with this key' }).click();
-      await page.getByRole('heading', { name: 'No instances' }).waitFor();
+      await page.getByRole('heading', { name: 'Choose a GPU to get started' }).waitFor();
       expect(await page.content()).not.toContain(secret);
     }));
 
@@ -32,8 +36,11 @@ describe('the account pages in Chromium', needs('chromium'), () => {
       await page.getByLabel('API key').fill('gpu_live_wrong');
       await page.keyboard.press('Enter');
       await page.getByText('This key isn’t valid').waitFor();
-      await page.getByLabel('API key').fill(owner.key);
-      await page.keyboard.press('Enter');
+      // The line of an .env file is accepted too.
+      await page.getByLabel('API key').fill(` GPU_API_KEY="${owner.key}" `);
+      await page.getByRole('button', { name: 'Show key' }).click();
+      expect(await page.getByLabel('API key').getAttribute('type')).toBe('text');
+      await page.getByLabel('API key').press('Enter');
       await heading(page, 'Billing').waitFor();
       await page.locator('[data-figure="balance"]').waitFor();
 

@@ -4,12 +4,20 @@ import { seen } from '../support/agent.js';
 import { deployed, OpenConsole } from '../support/console/open-console.js';
 import { expectSound, expectSoundInLongRun, SOON_MS } from '../support/console/pages.js';
 import { Settling } from '../support/console/screen-look.js';
+import type { Renter } from '../support/gateway.js';
 import { newSshKey } from '../support/ssh-key.js';
 import { needs } from '../support/tools.js';
 
 let here: OpenConsole;
 
 const renter = (creditUsd?: string) => here.renter(creditUsd);
+
+/** Returns a renter who has an SSH key, and so has no first steps left after renting. */
+async function withSshKey(creditUsd: string): Promise<Renter> {
+  const owner = await renter(creditUsd);
+  await owner.graphql(`mutation { addSshKey(publicKey: "${newSshKey('laptop')}") { id } }`);
+  return owner;
+}
 
 describe('the Home screen', needs('chromium'), () => {
   beforeAll(async () => {
@@ -21,13 +29,15 @@ describe('the Home screen', needs('chromium'), () => {
     const owner = await renter('0');
     await here.pages.with('/', owner, async ({ page, complaints }) => {
       const steps = page.getByRole('region', { name: 'First steps' });
-      const doneSteps = () => steps.getByText('done', { exact: true }).count();
+      const doneSteps = () => steps.getByRole('heading', { name: /, done$/ }).count();
       await steps.getByRole('link', { name: 'Add credit' }).waitFor();
-      expect(await doneSteps()).toBe(0);
-      await page.getByRole('heading', { name: 'No instances' }).waitFor();
+      await steps.getByText('0 of 3 done').waitFor();
+      expect(await page.locator('main .primary').allInnerTexts()).toEqual(['Add credit']);
+      await page.getByRole('heading', { name: 'Choose a GPU to get started' }).waitFor();
+      await page.getByRole('link', { name: /RTX 4090.*USD\/h/ }).waitFor();
       await expectSoundInLongRun(page);
 
-      await steps.getByRole('link', { name: 'Add SSH key' }).click();
+      await steps.getByRole('link', { name: 'Add your SSH key' }).click();
       await page.getByLabel('Public key (the line of a .pub file)').fill(newSshKey('laptop'));
       await page.getByRole('button', { name: 'Add SSH key' }).click();
       await page.getByRole('row', { name: /laptop ssh-ed25519/ }).waitFor();
@@ -64,11 +74,12 @@ describe('the Home screen', needs('chromium'), () => {
   });
 
   it('lists and links to everything that needs attention', async () => {
-    const owner = await renter('1000');
+    const owner = await withSshKey('1000');
     const id = await deployed(owner, 'rtx-4090');
     await here.pages.with('/', owner, async ({ page, complaints }) => {
       const panel = page.getByRole('region', { name: 'Needs attention' });
-      await panel.getByText('Nothing: everything is fine.').waitFor();
+      await page.getByText('Nothing needs your attention').waitFor();
+      expect(await panel.count()).toBe(0);
       await owner.graphql('mutation ($id: ID!) { setDeadlines(id: $id, stopAt: "2h") { id } }', { id });
       await page.reload();
       await panel.getByText(`${id} stops automatically`).waitFor();

@@ -20,14 +20,17 @@ const DATA = {
   webhook: 'wh-1',
 };
 
+const SERVICE = { operatorName: 'Acme', publicUrl: 'https://gpu.example.com' };
+
 describe('mail', () => {
   it('describes each event in one sentence and lists its facts', () => {
     const subjects = Object.keys(EVENT_TYPES).map((type) => {
       const event = { id: 'evt-1', type, at: 0n, data: { ...DATA, nothing: null } };
-      const { subject, text } = mailOfEvent(event, 'a@example.com', 'https://gpu.example.com', 'https://end');
+      const { subject, text } = mailOfEvent(event, 'a@example.com', SERVICE, 'https://end');
       expect(`${subject}${text}`, type).not.toMatch(/undefined|null|\{|happened/);
       expect(text.startsWith(`${subject}.\n\n  time: 1970-01-01T00:00:00Z\n  instance: i-1\n`), type).toBe(true);
       expect(text, type).toContain(`event: ${type} evt-1`);
+      expect(text, type).toContain('Your account at Acme: https://gpu.example.com\n');
       return subject;
     });
     expect(new Set(subjects).size).toBe(subjects.length);

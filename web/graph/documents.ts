@@ -487,6 +487,7 @@ export const Home = graphql(`
   query Home {
     account {
       lifetimeSpend
+      monthlyLimit
       limitReachedAt
     }
     instances {

@@ -1,6 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { usd } from '../figures/money.js';
 import { balanceNow, settled } from '../state/account.js';
+import { brandLogo, brandName } from '../state/brand.js';
 import { path } from '../state/location.js';
 import { PRIMARY, type Screen, SECONDARY } from '../state/screens.js';
 import { isExpectedIn, session, signOut } from '../state/session.js';
@@ -23,9 +24,9 @@ export function Head() {
   return (
     <header class={`head${isIn ? ' side' : ''}`}>
       <div class="head-inner">
-        <a class="brand" href="/">
-          <img src="/icon.svg" alt="" />
-          {texts.brand}
+        <a class="brand" href="/" title={brandName}>
+          <img src={brandLogo} alt="" />
+          <span>{brandName}</span>
         </a>
         <Find />
         <nav class="nav" aria-label={texts.screens}>

@@ -6,14 +6,9 @@ import { send } from '../graph/send.js';
 import { Icon } from '../parts/icon.js';
 import { Menu } from '../parts/menu.js';
 import type { MoneyRead } from '../state/money-read.js';
+import { type Download, saveFile } from '../state/save-file.js';
 import type { useWork } from '../state/work.js';
 import { texts } from '../texts/en/downloads.js';
-
-interface Download {
-  name: string;
-  type: string;
-  content: string;
-}
 
 /** The formats, with their icons. */
 const FORMATS = { csv: 'file', focus: 'columns-3', signed: 'shield-check', invoice: 'file-text' } as const;
@@ -37,7 +32,7 @@ export function Downloads({ stated, work: { isBusy, error, run } }: Props) {
     name: texts.formats[format],
     note: texts.uses[format],
     icon: FORMATS[format],
-    onChoose: () => void run(async () => save(await READ[format](stated))),
+    onChoose: () => void run(async () => saveFile(await READ[format](stated))),
   }));
   return (
     <Menu label={texts.download} items={items}>
@@ -114,12 +109,3 @@ function csvOf({ from, to, openingBalance, closingBalance, lines, movements }: S
 }
 
 const plain = (amount: number): string => plainUsd(micro(amount));
-
-function save({ name, type, content }: Download): void {
-  const address = URL.createObjectURL(new Blob([content], { type }));
-  const link = document.createElement('a');
-  link.href = address;
-  link.download = name;
-  link.click();
-  URL.revokeObjectURL(address);
-}

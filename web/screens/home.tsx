@@ -1,28 +1,35 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
-import { decimalsOf, micro, rate } from '../figures/money.js';
+import { decimalsOf, micro, rate, usd } from '../figures/money.js';
+import { statusOf } from '../figures/status.js';
 import { visible } from '../figures/visible.js';
 import { Home as HomeDocument } from '../graph/documents.js';
-import { Balance } from '../parts/balance.js';
+import { Amount } from '../parts/amount.js';
 import { Icon } from '../parts/icon.js';
 import { CostCell, MainCells, RateCell } from '../parts/instance-cells.js';
-import { Empty, Failure } from '../parts/notice.js';
+import { LoadCell } from '../parts/load-figure.js';
+import { LocalTime } from '../parts/local-time.js';
+import { Failure } from '../parts/notice.js';
+import { RunsOut } from '../parts/runs-out.js';
 import { Table } from '../parts/table.js';
-import { Time } from '../parts/time.js';
-import { type Instance, rateOf, type Settled, settled, sumsAge } from '../state/account.js';
+import { balanceNow, type Instance, monthSpendNow, rateOf, type Settled, settled, sumsAge } from '../state/account.js';
 import { type Attention, attentionOf, type HomeRead } from '../state/attention.js';
 import { serverNow } from '../state/clock.js';
-import { readSheet, sheet } from '../state/market.js';
+import { forecast } from '../state/forecast.js';
+import { mostFree, readSheet, sheet } from '../state/market.js';
 import { useRead } from '../state/read.js';
 import { useTitle } from '../state/title.js';
 import { texts } from '../texts/en/home.js';
 import { texts as instanceTexts } from '../texts/en/instances.js';
 import { screens } from '../texts/en/screens.js';
+import { InstanceMenu } from './instance-menu.js';
 
 /** Maximum number of rows. The other instances are on the Instances screen. */
 const MAX_INSTANCES = 8;
+/** The classes of the models suggested to an account without instances, in the order shown. */
+const SUGGESTED = ['CONSUMER_FLAGSHIP', 'DATACENTER', 'FLAGSHIP'] as const;
 
-/** Shows running instances, their cost, what needs attention and, until they are done, the first steps. */
+/** Shows what needs attention, the cost, the instances and, until they are done, the first steps. */
 export function Home() {
   useEffect(() => {
     if (sheet.value === null) void readSheet();
@@ -31,113 +38,155 @@ export function Home() {
   const known = settled.value;
   const { data, error } = useRead(HomeDocument, {}, sumsAge);
   const read = data.value;
+  // The first steps are above the rest, so all parts wait for both reads.
+  const isReady = known !== null && (read !== null || error.value !== null);
+  const steps = isReady && read !== null ? stepsOf(known, read) : null;
+  const hasSteps = steps?.some(({ isDone }) => !isDone) ?? false;
+  const attention = isReady ? attentionOf(known, read, serverNow.value) : [];
   return (
     <div class="stack">
-      <div class="row between">
+      <div class="row between home-head">
         <h1 tabIndex={-1}>{screens['/']}</h1>
-        <a class="button primary" href="/machines">
-          {texts.rent}
-        </a>
+        {read !== null && !hasSteps && attention.length === 0 && (
+          <p class="quiet">
+            <Icon name="circle-check" /> {texts.nothing}
+          </p>
+        )}
+        {isReady && !hasSteps && (
+          <a class="button primary" href="/deploy">
+            {screens['/deploy']}
+          </a>
+        )}
       </div>
       <Failure error={error.value} />
-      {/* The first steps are above the rest, so all parts wait for both reads. */}
-      {known === null || (read === null && error.value === null) ? (
+      {!isReady ? (
         <p class="quiet">{texts.reading}</p>
       ) : (
         <>
-          {read !== null && <FirstSteps known={known} read={read} />}
-          <NeedsAttention of={attentionOf(known, read, serverNow.value)} isRead={read !== null} />
-          <Balance known={known} />
-          <Rented instances={known.instances} />
-          {read !== null && <VolumesLine volumes={read.volumes ?? []} />}
+          {hasSteps && <FirstSteps steps={steps!} />}
+          {attention.length > 0 && <NeedsAttention of={attention} />}
+          <Figures known={known} read={read} />
+          <Rented instances={known.instances} volumes={read?.volumes ?? []} />
         </>
       )}
     </div>
   );
 }
 
-/** Shows the first steps until the account has had credit, an SSH key and an instance. */
-function FirstSteps({ known, read }: { known: Settled; read: HomeRead }) {
-  const hasRented = (read.instanceHistory?.edges.length ?? 0) > 0;
-  const hasCredit = known.balance > 0n || (read.account?.lifetimeSpend ?? 0) > 0;
-  const hasKey = (read.sshKeys?.length ?? 0) > 0;
-  if (hasRented && hasCredit && hasKey) return null;
+interface Step {
+  isDone: boolean;
+  title: string;
+  why: ComponentChildren;
+  href: string;
+  action: string;
+}
+
+/** Returns the first steps, which end with the first instance. */
+function stepsOf(known: Settled, read: HomeRead): readonly Step[] {
+  return [
+    {
+      isDone: known.balance > 0n || (read.account?.lifetimeSpend ?? 0) > 0,
+      title: texts.creditStep,
+      why: texts.creditWhy,
+      href: '/billing',
+      action: texts.addCredit,
+    },
+    {
+      isDone: (read.sshKeys?.length ?? 0) > 0,
+      title: texts.keyStep,
+      why: texts.keyWhy(<code>ssh-keygen</code>),
+      href: '/keys',
+      action: texts.addKey,
+    },
+    {
+      isDone: (read.instanceHistory?.edges.length ?? 0) > 0,
+      title: texts.rentStep,
+      why: texts.rentWhy,
+      href: '/machines',
+      action: texts.seeMachines,
+    },
+  ];
+}
+
+/** Shows the first steps. The next one has the screen's primary button. */
+function FirstSteps({ steps }: { steps: readonly Step[] }) {
+  const done = steps.filter(({ isDone }) => isDone).length;
+  const next = steps.findIndex(({ isDone }) => !isDone);
   return (
     <section class="panel" aria-labelledby="first-steps">
       <div class="panel-head">
         <h2 id="first-steps">{texts.firstSteps}</h2>
+        <span class="steps-progress small quiet">
+          {texts.progress(done, steps.length)}
+          <progress value={done} max={steps.length} aria-hidden="true" />
+        </span>
       </div>
       <ol class="steps">
-        <Step isDone={hasCredit} title={texts.creditStep} href="/billing" action={texts.addCredit}>
-          {texts.creditWhy}
-        </Step>
-        <Step isDone={hasKey} title={texts.keyStep} href="/keys" action={texts.addKey}>
-          {texts.keyWhy(<code>ssh-keygen</code>)}
-        </Step>
-        <Step isDone={hasRented} title={texts.rentStep} href="/machines" action={texts.seeMachines}>
-          {texts.rentWhy}
-        </Step>
+        {steps.map((step, index) => (
+          <StepRow key={step.href} step={step} place={index + 1} isNext={index === next} />
+        ))}
       </ol>
     </section>
   );
 }
 
-interface StepProps {
-  isDone: boolean;
-  title: string;
-  href: string;
-  action: string;
-  children: ComponentChildren;
-}
-
-function Step({ isDone, title, href, action, children }: StepProps) {
-  return (
-    <li class={`step${isDone ? ' done' : ''}`}>
-      {isDone ? <Icon name="circle-check" /> : <span class="step-mark" aria-hidden="true" />}
-      <div>
+/** A step. Only the next one is explained. */
+function StepRow({ step, place, isNext }: { step: Step; place: number; isNext: boolean }) {
+  const { isDone, title, why, href, action } = step;
+  if (isDone)
+    return (
+      <li class="step done">
+        <Icon name="circle-check" />
         <h3>
           {title}
-          {isDone && <span class="small good"> {texts.done}</span>}
+          <span class="hidden">{texts.done}</span>
         </h3>
-        {!isDone && <p class="quiet">{children}</p>}
+      </li>
+    );
+  return (
+    <li class={`step${isNext ? ' step-next' : ''}`}>
+      <span class="step-mark" aria-hidden="true">
+        {place}
+      </span>
+      <div>
+        <h3>{isNext ? title : <a href={href}>{title}</a>}</h3>
+        {isNext && <p class="small quiet">{why}</p>}
       </div>
-      {!isDone && (
-        <a class="button" href={href}>
+      {isNext ? (
+        <a class="button primary" href={href}>
           {action}
         </a>
+      ) : (
+        <Icon name="chevron-right" />
       )}
     </li>
   );
 }
 
-function NeedsAttention({ of: all, isRead }: { of: readonly Attention[]; isRead: boolean }) {
+function NeedsAttention({ of: all }: { of: readonly Attention[] }) {
   return (
     <section class="panel" aria-labelledby="attention">
       <div class="panel-head">
         <h2 id="attention">{texts.attention}</h2>
-        {all.length > 0 && <span class="badge warn">{all.length}</span>}
+        <span class={`badge ${all[0]!.isBad ? 'bad' : 'warn'}`}>{all.length}</span>
       </div>
-      {all.length === 0 ? (
-        <p class="padded quiet">{isRead ? texts.nothing : texts.looking}</p>
-      ) : (
-        <ul class="attention">
-          {all.map((one, index) => (
-            <li key={index} class={one.isBad ? 'bad-mark' : ''}>
-              <Icon name={one.isBad ? 'circle-alert' : 'clock'} />
-              <span>
-                <span class="hidden">{one.isBad ? texts.urgent : texts.note}</span>
-                <Sentence of={one} />
-              </span>
-              <Way of={one} />
-            </li>
-          ))}
-        </ul>
-      )}
+      <ul class="attention">
+        {all.map((one, index) => (
+          <li key={index} class={one.isBad ? 'bad-mark' : ''}>
+            <Icon name={one.isBad ? 'circle-alert' : 'clock'} />
+            <span>
+              <span class="hidden">{one.isBad ? texts.urgent : texts.note}</span>
+              <Sentence of={one} />
+            </span>
+            <Way of={one} />
+          </li>
+        ))}
+      </ul>
     </section>
   );
 }
 
-const At = ({ at }: { at: number | null }) => (at === null ? null : <Time at={at} />);
+const At = ({ at }: { at: number | null }) => (at === null ? null : <LocalTime at={at} />);
 
 /** Describes an item that needs attention. Each kind has its own complete sentence. */
 function Sentence({ of: one }: { of: Attention }) {
@@ -197,56 +246,144 @@ function Way({ of: one }: { of: Attention }) {
   );
 }
 
-function Rented({ instances }: { instances: readonly Instance[] }) {
+/** Shows the balance, the cost and the month. Each figure has one detail below it. */
+function Figures({ known, read }: { known: Settled; read: HomeRead | null }) {
+  const running = known.instances.filter((instance) => statusOf(instance) === 'running').length;
+  const limit = read?.account?.monthlyLimit ?? null;
+  const expected = forecast.value;
+  // A new account's empty balance isn't a problem yet.
+  const isOver = balanceNow.value <= 0n && known.instances.length > 0;
+  const figures = [
+    ['balance', balanceNow.value, <RunsOut />],
+    ['burn', known.burn, texts.running(running)],
+    ['month', monthSpendNow.value, limit === null ? texts.noLimit : texts.ofLimit(usd(micro(limit), 2))],
+    [
+      'forecast',
+      expected?.total ?? 0n,
+      known.burn === 0n ? texts.atThisCost : <Covered missing={expected?.missing ?? 0n} />,
+    ],
+  ] as const;
+  return (
+    <dl class="panel home-figures" aria-label={texts.cost}>
+      {figures.map(([name, amount, detail]) => (
+        <div key={name}>
+          <dt class="small quiet">{texts.figures[name]}</dt>
+          <dd class={`headline${name === 'balance' && isOver ? ' bad' : ''}`} data-figure={name}>
+            <Amount of={amount} unit={name === 'burn' ? 'USD/h' : 'USD'} />
+          </dd>
+          <dd class="small quiet">{detail}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/** Shows whether the balance covers the rest of the month. */
+const Covered = ({ missing }: { missing: bigint }) =>
+  missing === 0n
+    ? texts.covered
+    : texts.missing(
+        <span class="figure warn" data-figure="missing">
+          {usd(missing, 2)} USD
+        </span>,
+      );
+
+interface RentedProps {
+  instances: readonly Instance[];
+  volumes: NonNullable<HomeRead['volumes']>;
+}
+
+function Rented({ instances, volumes }: RentedProps) {
+  return (
+    <section class="panel" aria-labelledby="rented">
+      {instances.length === 0 ? (
+        <Suggested />
+      ) : (
+        <>
+          <div class="panel-head">
+            <h2 id="rented">{texts.rented}</h2>
+            <a href="/instances">{texts.allInstances(instances.length)}</a>
+          </div>
+          <InstanceTable instances={instances} />
+        </>
+      )}
+      {volumes.length > 0 && <VolumesLine volumes={volumes} />}
+    </section>
+  );
+}
+
+function InstanceTable({ instances }: { instances: readonly Instance[] }) {
   // Running instances come first, because they cost the most.
   const shown = instances
     .toSorted((one, other) => Number(other.status === 'RUNNING') - Number(one.status === 'RUNNING'))
     .slice(0, MAX_INSTANCES);
   const decimals = decimalsOf(shown.map(rateOf), 3);
-  const { name, status, gpus, rate, cost } = instanceTexts.columns;
+  const { name, status, gpus, load, rate, cost, actions } = instanceTexts.columns;
   return (
-    <section class="panel" aria-labelledby="rented">
-      <div class="panel-head">
-        <h2 id="rented">{texts.rented}</h2>
-        {instances.length > 0 && <a href="/instances">{texts.allInstances(instances.length)}</a>}
+    <Table
+      class="instances"
+      columns={[
+        [name, undefined, 'i-name'],
+        [status, undefined, 'i-status'],
+        [gpus, undefined, 'i-gpus'],
+        [load, undefined, 'i-load'],
+        [rate, 'number', 'i-rate'],
+        [cost, 'number', 'i-cost'],
+        [actions, 'unseen', 'i-more'],
+      ]}
+    >
+      {shown.map((instance) => (
+        <tr key={instance.id}>
+          <MainCells instance={instance} />
+          <LoadCell instance={instance} />
+          <RateCell instance={instance} decimals={decimals} />
+          <CostCell instance={instance} />
+          <td class="i-more">
+            <InstanceMenu instance={instance} />
+          </td>
+        </tr>
+      ))}
+    </Table>
+  );
+}
+
+/** Shows an account without instances one model of each class, so that the first deployment is one click away. */
+function Suggested() {
+  const shown = SUGGESTED.flatMap((tier) => mostFree(tier).slice(0, 1));
+  return (
+    <div class="suggested">
+      <div>
+        <h2 id="rented">{texts.noneRented}</h2>
+        <p class="quiet">{texts.noneRentedWhat}</p>
       </div>
-      {instances.length === 0 ? (
-        <Empty icon="square-terminal" title={texts.noneRented}>
-          <p>{texts.noneRentedWhat}</p>
-        </Empty>
-      ) : (
-        <Table
-          class="instances"
-          columns={[
-            [name, undefined, 'i-name'],
-            [status, undefined, 'i-status'],
-            [gpus, undefined, 'i-gpus'],
-            [rate, 'number', 'i-rate'],
-            [cost, 'number', 'i-cost'],
-          ]}
-        >
-          {shown.map((instance) => (
-            <tr key={instance.id}>
-              <MainCells instance={instance} />
-              <RateCell instance={instance} decimals={decimals} />
-              <CostCell instance={instance} />
-            </tr>
-          ))}
-        </Table>
-      )}
-    </section>
+      <ul>
+        {shown.map(({ slug, name, vramGb, availableGpus, pricePerGpuHour }) => (
+          <li key={slug}>
+            <a href={`/deploy?gpu=${slug}`}>
+              <strong>{name}</strong>
+              <span class="small quiet">{texts.model(vramGb, availableGpus)}</span>
+              <Amount of={micro(pricePerGpuHour.onDemand)} unit="USD/h" />
+              <Icon name="arrow-right" />
+            </a>
+          </li>
+        ))}
+      </ul>
+      <p>
+        <a href="/machines">{texts.allMachines}</a>
+      </p>
+    </div>
   );
 }
 
 function VolumesLine({ volumes }: { volumes: NonNullable<HomeRead['volumes']> }) {
-  if (volumes.length === 0) return null;
   const size = volumes.reduce((sum, { sizeGb }) => sum + sizeGb, 0);
   const cost = volumes.reduce((sum, { priceHr }) => sum + micro(priceHr), 0n);
   return (
-    <section class="panel padded row between" aria-labelledby="home-volumes">
-      <h2 id="home-volumes">{texts.volumes}</h2>
-      <p class="quiet">{texts.volumesCost(volumes.length, size, rate(cost))}</p>
+    <p class="home-volumes small">
+      <span class="quiet">
+        <Icon name="hard-drive" /> {texts.volumesCost(volumes.length, size, rate(cost))}
+      </span>
       <a href="/volumes">{texts.yourVolumes}</a>
-    </section>
+    </p>
   );
 }

@@ -1,8 +1,11 @@
 import { useSignal } from '@preact/signals';
-import { useRef } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { Refusal } from '../graph/send.js';
 import { Copy } from '../parts/copy.js';
+import { Icon } from '../parts/icon.js';
 import { Failure } from '../parts/notice.js';
+import { brandLogo, brandName } from '../state/brand.js';
+import { saveFile } from '../state/save-file.js';
 import { createAccount, endedBecause, signIn, signupOpen } from '../state/session.js';
 import { useTitle } from '../state/title.js';
 import { useWork } from '../state/work.js';
@@ -11,6 +14,8 @@ import { texts } from '../texts/en/sign-in.js';
 
 /** How every key begins, which is the same in every language. */
 const KEY_BEGINS = 'gpu_live_…';
+/** Finds the key in a pasted line, such as `GPU_API_KEY=gpu_live_…`. */
+const KEY = /gpu_live_\w+/;
 
 /**
  * Signs the user in with an API key, which only has to be pasted once. Creates an account instead if the operator
@@ -18,52 +23,40 @@ const KEY_BEGINS = 'gpu_live_…';
  */
 export function SignIn({ reason }: { reason?: string }) {
   useTitle(screens['/sign-in']);
-  const { isBusy, error, run } = useWork();
-  const key = useRef<HTMLInputElement>(null);
-  const submit = async (event: Event) => {
-    event.preventDefault();
-    const typed = key.current;
-    if (isBusy.value || typed === null) return;
-    if (!(await run(() => signIn(typed.value.trim())))) key.current?.select();
-  };
-  // There was no session, so the message about an ended session would be wrong.
-  const isRefused = error.value instanceof Refusal && error.value.code === 'unauthorized';
+  const created = useSignal<string | null>(null);
+  const work = useWork();
   return (
-    <div class="sign-in stack">
+    <div class="sign-in">
+      <p class="sign-in-brand">
+        <img src={brandLogo} alt="" />
+        {brandName}
+      </p>
       {endedBecause.value !== null && <p class="notice warn">{endedBecause.value}</p>}
-      <form class="panel padded stack" onSubmit={submit}>
-        <h1 tabIndex={-1}>{screens['/sign-in']}</h1>
-        {reason !== undefined && <p class="quiet">{reason}</p>}
-        <label class="field">
-          <span>{texts.key}</span>
-          <input
-            ref={key}
-            type="password"
-            name="key"
-            autocomplete="off"
-            spellcheck={false}
-            required
-            placeholder={KEY_BEGINS}
-            aria-describedby="key-use"
-          />
-        </label>
-        <p id="key-use" class="small quiet">
-          {texts.keyUse}
-        </p>
-        {isRefused ? (
-          <p class="notice bad" role="alert">
-            {texts.notAccepted}
-          </p>
+      <div class="panel sign-in-card">
+        {created.value !== null ? (
+          <KeepKey secret={created.value} />
         ) : (
-          <Failure error={error.value} />
+          <>
+            <KeyForm reason={reason} work={work} />
+            {signupOpen.value && (
+              <div class="sign-in-new stack-tight">
+                <button
+                  type="button"
+                  aria-disabled={work.isBusy.value}
+                  onClick={() =>
+                    work.run(async () => {
+                      created.value = await createAccount();
+                    })
+                  }
+                >
+                  {texts.create}
+                </button>
+                <p class="small quiet">{texts.newAccount}</p>
+              </div>
+            )}
+          </>
         )}
-        <div>
-          <button type="submit" class="primary" aria-disabled={isBusy.value}>
-            {isBusy.value ? texts.signingIn : texts.signIn}
-          </button>
-        </div>
-      </form>
-      {signupOpen.value && <NewAccount />}
+      </div>
       <p class="small">
         <a href="/verify">{texts.verify}</a>
       </p>
@@ -71,57 +64,129 @@ export function SignIn({ reason }: { reason?: string }) {
   );
 }
 
-function NewAccount() {
-  const secret = useSignal<string | null>(null);
+function KeyForm({ reason, work }: { reason: string | undefined; work: ReturnType<typeof useWork> }) {
+  const { isBusy, error, run } = work;
+  const key = useRef<HTMLInputElement>(null);
+  const isShown = useSignal(false);
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    const typed = key.current;
+    if (isBusy.value || typed === null) return;
+    const [found] = KEY.exec(typed.value) ?? [typed.value.trim()];
+    if (!(await run(() => signIn(found)))) key.current?.select();
+  };
+  // There was no session, so the message about an ended session would be wrong.
+  const isRefused = error.value instanceof Refusal && error.value.code === 'unauthorized';
+  return (
+    <form class="stack" onSubmit={submit}>
+      <div>
+        <h1 tabIndex={-1}>{screens['/sign-in']}</h1>
+        {reason !== undefined && <p class="quiet">{reason}</p>}
+      </div>
+      <div class="stack-tight">
+        <label class="field">
+          <span>{texts.key}</span>
+          <input
+            ref={key}
+            class="key-field"
+            // The types don't know a field that changes its type.
+            type={(isShown.value ? 'text' : 'password') as 'password'}
+            name="key"
+            autocomplete="off"
+            autocapitalize="none"
+            spellcheck={false}
+            required
+            placeholder={KEY_BEGINS}
+            aria-invalid={isRefused}
+            aria-describedby="key-use"
+          />
+        </label>
+        <button
+          type="button"
+          class="ghost key-show"
+          aria-label={texts.show}
+          title={isShown.value ? texts.hide : texts.show}
+          aria-pressed={isShown.value}
+          onClick={() => {
+            isShown.value = !isShown.value;
+          }}
+        >
+          <Icon name={isShown.value ? 'eye-off' : 'eye'} />
+        </button>
+        {isRefused ? (
+          <p class="small bad" role="alert">
+            {texts.notAccepted}
+          </p>
+        ) : (
+          <Failure error={error.value} />
+        )}
+        <p id="key-use" class="small quiet">
+          {signupOpen.value ? texts.keyFromSignUp : texts.keyFromOperator}
+        </p>
+      </div>
+      {/* The ways to sign in, the first of which is the primary one. */}
+      <div class="stack-tight">
+        <button type="submit" class="primary" aria-disabled={isBusy.value}>
+          {isBusy.value ? texts.signingIn : texts.signIn}
+        </button>
+      </div>
+    </form>
+  );
+}
+
+/** Shows a new account's key until the user has saved it. */
+function KeepKey({ secret }: { secret: string }) {
   const isKept = useSignal(false);
   const { isBusy, error, run } = useWork();
-  const create = () =>
-    run(async () => {
-      secret.value = await createAccount();
-    });
-  const begin = async () => {
-    try {
-      await signIn(secret.value!);
-      secret.value = null;
-    } catch (fault) {
-      error.value = fault;
-    }
-  };
+  const title = useRef<HTMLHeadingElement>(null);
+  useEffect(() => title.current?.focus(), []);
   return (
-    <section class="panel padded stack" aria-labelledby="new-account">
-      <h2 id="new-account">{texts.newHere}</h2>
-      <p>{texts.newAccount}</p>
-      {secret.value === null ? (
-        <div>
-          <button type="button" onClick={create} aria-disabled={isBusy.value}>
-            {texts.create}
+    <div class="stack">
+      <div>
+        <h1 ref={title} tabIndex={-1}>
+          {texts.saveKey}
+        </h1>
+        <p class="quiet">{texts.onlyOnce}</p>
+      </div>
+      <div class="stack-tight">
+        <code class="secret">{secret}</code>
+        <div class="row">
+          <Copy text={secret} label={texts.copyKey} />
+          <button
+            type="button"
+            onClick={() =>
+              saveFile({
+                name: 'gpu-key.txt',
+                type: 'text/plain',
+                content: `${location.origin}\nGPU_API_KEY=${secret}\n`,
+              })
+            }
+          >
+            <Icon name="download" />
+            {texts.download}
           </button>
         </div>
-      ) : (
-        <div class="stack" role="status">
-          <p>
-            <strong>{texts.yourKey}</strong>
-          </p>
-          <code class="secret">{secret.value}</code>
-          <Copy text={secret.value} label={texts.copyKey} />
-          <label class="check">
-            <input
-              type="checkbox"
-              checked={isKept.value}
-              onChange={({ currentTarget }) => {
-                isKept.value = currentTarget.checked;
-              }}
-            />
-            {texts.isKept}
-          </label>
-          <div>
-            <button type="button" class="primary" disabled={!isKept.value} onClick={begin}>
-              {texts.begin}
-            </button>
-          </div>
-        </div>
-      )}
+      </div>
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={isKept.value}
+          onChange={({ currentTarget }) => {
+            isKept.value = currentTarget.checked;
+          }}
+        />
+        {texts.isKept}
+      </label>
       <Failure error={error.value} />
-    </section>
+      <button
+        type="button"
+        class="primary"
+        disabled={!isKept.value}
+        aria-disabled={isBusy.value}
+        onClick={() => run(() => signIn(secret))}
+      >
+        {texts.begin}
+      </button>
+    </div>
   );
 }

@@ -12,7 +12,7 @@ import { visible } from '../figures/visible.js';
 import { FileChooser } from '../parts/file-chooser.js';
 import { Languages } from '../parts/languages.js';
 import icon from '../public/icon.svg';
-import { texts as head } from '../texts/en/head.js';
+import { brandName } from '../state/brand.js';
 import { texts as house } from '../texts/en/house.js';
 import { screens } from '../texts/en/screens.js';
 import { texts } from '../texts/en/verify.js';
@@ -91,7 +91,7 @@ function Head() {
   const brand = (
     <>
       <img src={icon} alt="" />
-      {head.brand}
+      <span>{brandName}</span>
     </>
   );
   return (

@@ -37,6 +37,13 @@ export const marketSnapshot = computed(() => sheet.value?.pricing.marketSnapshot
 export const modelName = (slug: string): string => models.value.get(slug)?.name ?? slug;
 export const regionName = (code: string): string => regions.value.get(code)?.name ?? code;
 
+/** Returns a class's models with free GPUs. Those with the most come first. */
+export function mostFree(tier: Model['tier']): Model[] {
+  return [...models.value.values()]
+    .filter((model) => model.tier === tier && model.availableGpus > 0)
+    .sort((one, other) => other.availableGpus - one.availableGpus);
+}
+
 const retry = new Retry();
 
 export async function readSheet(): Promise<void> {

@@ -211,11 +211,11 @@ async function mail(
   const to = addressOf(target);
   if (type !== CONFIRMATION) {
     const endUrl = linkTo(publicUrl, 'end', target.id, secret);
-    return sendMail(mailOfEvent({ id, type, at, data }, to, publicUrl, endUrl));
+    return sendMail(mailOfEvent({ id, type, at, data }, to, deps.settings, endUrl));
   }
   if (deps.clock.now() >= at + CONFIRM_SECONDS)
     return { status: null, error: 'its link is no longer valid', isFinal: true };
-  return sendMail(confirmationMail(id, to, publicUrl, linkTo(publicUrl, 'confirm', target.id, secret)));
+  return sendMail(confirmationMail(id, to, deps.settings, linkTo(publicUrl, 'confirm', target.id, secret)));
 }
 
 async function record(

@@ -2,10 +2,12 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
 import { extname, join, posix, relative, sep } from 'node:path';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
 import Negotiator from 'negotiator';
 import { preferredType } from '../preferred-type.js';
 import { named, refuseOtherMethods } from '../routing.js';
+import { ACCENT_PATH, accentStyle, type Brand, brandedPage, LOGO_PATH, LOGO_POLICY, NO_BRAND } from './brand.js';
 import { readSessionCookie } from './session-cookie.js';
 
 /** The console's screens. Each has its own URL, but they all share one page. */
@@ -46,8 +48,8 @@ const MAX_BYTES = 10_000_000;
 const HASHED = /^\/assets\//;
 /** Content codings, best first. `npm run build` writes the compressed files next to the original. */
 const CODINGS = [
-  ['br', '.br'],
-  ['gzip', '.gz'],
+  ['br', '.br', brotliCompressSync],
+  ['gzip', '.gz', gzipSync],
 ] as const;
 
 /** Restricts a page to files of its own origin and forbids inline scripts. */
@@ -92,10 +94,20 @@ export interface ConsolePage {
 /** API paths, which always get an API error, regardless of the client. */
 const API = /^\/v1(\/|$)/;
 
+export interface ConsolePageOptions {
+  brand?: Brand;
+  foreignHandler?: ForeignHandler;
+}
+
 /** Serves the built console. Returns null if it hasn't been built. */
-export function createConsolePage(folder: string, foreignHandler: ForeignHandler = () => null): ConsolePage | null {
+export function createConsolePage(
+  folder: string,
+  { brand = NO_BRAND, foreignHandler = () => null }: ConsolePageOptions = {},
+): ConsolePage | null {
   const files = readFiles(folder);
-  const [screens, verifiers] = [pagesOf(files, 'index'), pagesOf(files, 'verify')];
+  const screens = pagesOf(files, 'index', brand);
+  // The policy of this page forbids requests, so it has only the operator's name.
+  const verifiers = pagesOf(files, 'verify', { ...NO_BRAND, name: brand.name });
   if (!screens.has(COMMON_LANGUAGE)) return null;
   const router = express.Router({ strict: true, caseSensitive: true });
   const picture = [...files.keys()].find((path) => FIRST_PICTURE.test(path));
@@ -140,6 +152,14 @@ export function createConsolePage(folder: string, foreignHandler: ForeignHandler
     });
     router.all(path, refuseOtherMethods('GET, HEAD, OPTIONS'));
   }
+  for (const [path, file, policy] of brandFiles(brand)) {
+    router.get(path, named('console file'), (request, response) => {
+      response.set({ 'Cache-Control': 'no-cache', 'X-Content-Type-Options': 'nosniff' });
+      response.set('Content-Security-Policy', policy);
+      sendFile(request, response, file);
+    });
+    router.all(path, refuseOtherMethods('GET, HEAD, OPTIONS'));
+  }
   const unknown: RequestHandler = (request, response, next) => {
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     if (!isRead || API.test(request.path) || !answer(request, response.status(404), sendScreen)) next();
@@ -151,13 +171,24 @@ export function createConsolePage(folder: string, foreignHandler: ForeignHandler
 const hasSession = (request: Request): boolean =>
   [true, false].some((isSecure) => readSessionCookie(request, isSecure) !== null);
 
-/** Returns a page by language. */
-function pagesOf(files: ReadonlyMap<string, PageFile>, page: 'index' | 'verify'): Map<string, Page> {
+/** Returns the operator's own files, which are revalidated because they may change with a restart. */
+function* brandFiles({ accent, logo }: Brand): Generator<[path: string, file: PageFile, policy: string]> {
+  if (accent !== null)
+    yield [ACCENT_PATH, pageFile('text/css; charset=utf-8', Buffer.from(accentStyle(accent))), PAGE_POLICY];
+  if (logo !== null) yield [LOGO_PATH, pageFile(logo.type, logo.content), LOGO_POLICY];
+}
+
+/** Returns a page by language, with the operator's brand. */
+function pagesOf(files: ReadonlyMap<string, PageFile>, page: 'index' | 'verify', brand: Brand): Map<string, Page> {
   const pages = new Map<string, Page>();
   for (const [path, file] of files) {
     const [, name, language] = PAGE.exec(path) ?? [];
     if (name !== page || language === undefined) continue;
-    pages.set(language, { file, policy: OWN_POLICY.exec(file.plain.toString())?.[1] ?? PAGE_POLICY });
+    const html = file.plain.toString();
+    const policy = OWN_POLICY.exec(html)?.[1] ?? PAGE_POLICY;
+    const branded = Buffer.from(brandedPage(html, brand));
+    const isChanged = !branded.equals(file.plain);
+    pages.set(language, { file: isChanged ? pageFile(file.type, branded, [...file.coded.keys()]) : file, policy });
   }
   return pages;
 }
@@ -198,12 +229,21 @@ function readFiles(folder: string): Map<string, PageFile> {
     );
     bytes += coded.reduce((sum, [, buffer]) => sum + buffer.length, plain.length);
     if (files.size === MAX_FILES || bytes > MAX_BYTES) throw new Error(`${folder} is too large for a console`);
-    const etag = createHash('sha256').update(plain).digest('base64url').slice(0, 22);
     const name = `/${relative(folder, path).split(sep).join(posix.sep)}`;
-    files.set(name, { type: typeOf(name), etag, plain, coded: new Map(coded) });
+    files.set(name, { type: typeOf(name), etag: etagOf(plain), plain, coded: new Map(coded) });
   }
   return files;
 }
+
+/** Returns a file that isn't in the folder, compressed with the given codings. */
+function pageFile(type: string, plain: Buffer, codings: readonly string[] = []): PageFile {
+  const coded = CODINGS.filter(([name]) => codings.includes(name)).map(
+    ([name, , code]) => [name, code(plain)] as const,
+  );
+  return { type, etag: etagOf(plain), plain, coded: new Map(coded) };
+}
+
+const etagOf = (content: Buffer): string => createHash('sha256').update(content).digest('base64url').slice(0, 22);
 
 function listFiles(folder: string): string[] {
   try {

@@ -6,15 +6,24 @@ import { join } from 'node:path';
 import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib';
 import express from 'express';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Brand } from '../../../src/http/console/brand.js';
 import { createConsolePage } from '../../../src/http/console/page.js';
 import { createRequestState } from '../../../src/http/request-state.js';
 
-const HTML = '<!doctype html><title>Console</title><script type="module" src="/assets/main-abc123.js"></script>';
+const HTML =
+  '<!doctype html><head><title>Console</title><link rel="icon" href="/icon.svg"></head><script type="module" src="/assets/main-abc123.js"></script>';
 const VERIFY_POLICY = "default-src 'none'; script-src 'sha256-abc='";
-const VERIFY = `<!doctype html><meta http-equiv="Content-Security-Policy" content="${VERIFY_POLICY}">`;
+const VERIFY = `<!doctype html><meta http-equiv="Content-Security-Policy" content="${VERIFY_POLICY}"><title>Verify · Console</title></head>`;
 const GERMAN = '<!doctype html><title>Konsole</title>';
 const SCRIPT = `console.log(${JSON.stringify('a'.repeat(2_000))})`;
 const BROWSER = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8', 'accept-encoding': 'gzip, deflate, br' };
+
+const LOGO = '<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>';
+const BRAND = {
+  name: '<b>"A&B"</b> $& $1',
+  accent: '#0f766e',
+  logo: { type: 'image/svg+xml', content: Buffer.from(LOGO) },
+} as const;
 
 const folder = mkdtempSync(join(tmpdir(), 'console-page-'));
 let server: Server;
@@ -23,7 +32,9 @@ let port: number;
 beforeAll(async () => {
   mkdirSync(join(folder, 'assets'));
   writeFileSync(join(folder, 'index.en.html'), HTML);
-  writeFileSync(join(folder, 'index.de.html'), GERMAN);
+  const german = join(folder, 'index.de.html');
+  writeFileSync(german, GERMAN);
+  writeFileSync(`${german}.br`, brotliCompressSync(GERMAN));
   writeFileSync(join(folder, 'verify.en.html'), VERIFY);
   writeFileSync(join(folder, 'icon.svg'), '<svg/>');
   writeFileSync(join(folder, 'assets/world-abc123.svg'), '<svg/>');
@@ -31,28 +42,34 @@ beforeAll(async () => {
   writeFileSync(script, SCRIPT);
   writeFileSync(`${script}.br`, brotliCompressSync(SCRIPT));
   writeFileSync(`${script}.gz`, gzipSync(SCRIPT));
+  server = await served();
+  port = (server.address() as AddressInfo).port;
+});
+
+async function served(brand?: Brand): Promise<Server> {
   const app = express();
   app.use((req, _res, next) => {
     req.state = createRequestState('r');
     next();
   });
-  const page = createConsolePage(folder)!;
+  const page = createConsolePage(folder, { ...(brand && { brand }) })!;
   app.use(page.router);
   app.use(page.unknown);
   app.use((_req, res) => void res.status(404).json({ error: 'elsewhere' }));
-  server = createServer(app);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  port = (server.address() as AddressInfo).port;
-});
+  const listening = createServer(app);
+  await new Promise<void>((resolve) => listening.listen(0, '127.0.0.1', resolve));
+  return listening;
+}
+
 afterAll(() => {
   server.close();
   rmSync(folder, { recursive: true });
 });
 
 /** Requests the path verbatim, because fetch would normalize it. */
-function ask(path: string, headers: Record<string, string> = {}, method = 'GET') {
+function ask(path: string, headers: Record<string, string> = {}, method = 'GET', of = port) {
   return new Promise<{ status: number; headers: IncomingHttpHeaders; body: Buffer }>((resolve, reject) => {
-    const sent = request({ host: '127.0.0.1', port, path, method, headers }, (response) => {
+    const sent = request({ host: '127.0.0.1', port: of, path, method, headers }, (response) => {
       const chunks: Buffer[] = [];
       response.on('data', (chunk) => chunks.push(chunk));
       response.on('end', () =>
@@ -197,4 +214,44 @@ it.each([
   expect(answer.headers['content-language']).toBe(language);
   expect(answer.body.toString()).toBe(language === 'de' ? GERMAN : HTML);
   for (const name of ['Accept-Language', 'Cookie']) expect(answer.headers.vary).toContain(name);
+});
+
+it("the operator's brand is in every page, and its files can't run scripts", async () => {
+  const branded = await served(BRAND);
+  const of = (branded.address() as AddressInfo).port;
+  try {
+    const page = await ask('/machines', BROWSER, 'GET', of);
+    const html = page.body.toString();
+    expect(html).toContain('<title>&lt;b&gt;&quot;A&amp;B&quot;&lt;/b&gt; $&amp; $1</title>');
+    expect(html).toContain('<meta name="application-name" content="&lt;b&gt;&quot;A&amp;B&quot;&lt;/b&gt; $&amp; $1">');
+    expect(html).toContain('<meta name="theme-color" content="#0f766e">');
+    expect(html).toMatch(/<link rel="stylesheet" href="\/console\/accent.css"><\/head>/);
+    expect(html).toContain('<link rel="icon" href="/console/logo" type="image/svg+xml">');
+    const german = await ask('/', { ...BROWSER, 'accept-language': 'de' }, 'GET', of);
+    expect(brotliDecompressSync(german.body).toString()).toContain('<title>&lt;b&gt;');
+    const verify = (await ask('/verify', BROWSER, 'GET', of)).body.toString();
+    expect(verify).toContain('<title>Verify · &lt;b&gt;');
+    expect(verify).not.toContain('/console/');
+
+    const accent = await ask('/console/accent.css', {}, 'GET', of);
+    expect(accent.body.toString()).toBe(':root{--brand:#0f766e}');
+    expect(accent.headers).toMatchObject({ 'content-type': 'text/css; charset=utf-8', 'cache-control': 'no-cache' });
+    const logo = await ask('/console/logo', {}, 'GET', of);
+    expect(logo.body.toString()).toBe(LOGO);
+    expect(logo.headers).toMatchObject({
+      'content-type': 'image/svg+xml',
+      'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox",
+      'x-content-type-options': 'nosniff',
+      'cache-control': 'no-cache',
+    });
+    const again = await ask('/console/logo', { 'if-none-match': logo.headers.etag! }, 'GET', of);
+    expect([again.status, again.body.length]).toEqual([304, 0]);
+    for (const path of ['/console/logo/', '/console/logo/../../../etc/passwd', '/console/%2e%2e/package.json'])
+      expect((await ask(path, {}, 'GET', of)).status, path).toBe(404);
+  } finally {
+    branded.close();
+  }
+  // Without settings, there is nothing of it.
+  expect((await ask('/console/logo')).status).toBe(404);
+  expect((await ask('/machines', BROWSER)).body.toString()).toBe(HTML);
 });

@@ -31,6 +31,8 @@ const DEFAULTS: Config = {
   corsOrigins: '*',
   trustProxy: false,
   console: true,
+  consoleAccent: null,
+  consoleLogo: null,
   signup: 'closed',
   introspection: true,
   seed: 'demo',
@@ -220,6 +222,16 @@ const VARIABLES: Record<string, Variable> = {
     refuses: ['true', '1', 'ON'],
     message: 'must be on or off',
   },
+  CONSOLE_ACCENT: {
+    takes: [
+      ['#0F766E', { consoleAccent: '#0f766e' }],
+      ['#e1d', { consoleAccent: '#ee11dd' }],
+      ['0f766e', { consoleAccent: '#0f766e' }],
+    ],
+    refuses: ['red', '#12345', '#1234567', '#12345g', '#', '#fff;}', '#fff}*{color:red', 'url(x)', '#fff\n'],
+    message: 'must be a colour such as #0f766e',
+  },
+  CONSOLE_LOGO: { takes: [['/srv/logo.svg', { consoleLogo: '/srv/logo.svg' }]], refuses: [], message: '' },
   WEBHOOK_NETWORKS: {
     takes: [
       ['none', { webhookNetworks: [] }],
@@ -384,9 +396,12 @@ const VARIABLES: Record<string, Variable> = {
     message: 'must be a whole number from 1 to 100',
   },
   OPERATOR_NAME: {
-    takes: [['Example GmbH', { operatorName: 'Example GmbH' }]],
-    refuses: ['x'.repeat(201)],
-    message: 'must be a name of at most 200 characters',
+    takes: [
+      ['Example GmbH', { operatorName: 'Example GmbH' }],
+      [' <b>"A&B"</b> ', { operatorName: '<b>"A&B"</b>' }],
+    ],
+    refuses: ['x'.repeat(201), ' ', 'a\nb', 'a\u0000', '\u202egpj', 'a\u2028b', '\ud800'],
+    message: 'must be a name of at most 200 characters, without control characters',
   },
   OPERATOR_ADDRESS: {
     takes: [['Main St 1|12345 Town', { operatorAddress: 'Main St 1|12345 Town' }]],

@@ -393,7 +393,7 @@ describe('the mail server', () => {
     const mail = mailOfEvent(
       { id: 'evt-1', type: 'webhook.paused', at: 0n, data },
       MAIL.to,
-      'https://gpu.example.com',
+      { operatorName: 'Acme', publicUrl: 'https://gpu.example.com' },
       'https://gpu.example.com/mail/end?id=1&token=2',
     );
     expect(await sender(target.url)(mail)).toMatchObject({ status: 250 });

@@ -3,10 +3,10 @@ import type { texts as english } from '../en/home.js';
 import { plural } from '../plural.js';
 
 export const texts: typeof english = {
-  rent: 'Maschine mieten',
   reading: 'Ihr Konto wird geladen …',
   firstSteps: 'Erste Schritte',
-  done: 'erledigt',
+  done: ', erledigt',
+  progress: (done, all) => `${done} von ${all} erledigt`,
   creditStep: 'Guthaben aufladen',
   creditWhy:
     'Davon bezahlen Sie Mieten sekundengenau. Mehr schulden Sie nie, außer für Speicherplatz, den Sie behalten.',
@@ -19,8 +19,7 @@ export const texts: typeof english = {
     'Wählen Sie ein Modell und eine Vorlage. Die Instanz läuft nach wenigen Sekunden und lässt sich jederzeit anhalten.',
   seeMachines: 'Maschinen ansehen',
   attention: 'Handlungsbedarf',
-  nothing: 'Keiner: Alles ist in Ordnung.',
-  looking: 'Wird geprüft …',
+  nothing: 'Alles in Ordnung',
   urgent: 'Dringend: ',
   note: 'Hinweis: ',
   creditOver: 'Ihr Guthaben ist aufgebraucht: Alles ist angehalten.',
@@ -89,10 +88,27 @@ export const texts: typeof english = {
   ),
   changeLimit: 'Limit ändern',
   open: (name, hidden) => <>{hidden(`${name} `)}Öffnen</>,
+  cost: 'Guthaben und Kosten',
+  figures: {
+    balance: 'Guthaben',
+    burn: 'Aktuelle Kosten',
+    month: 'Diesen Monat (UTC)',
+    forecast: 'Monatsprognose',
+  },
+  running: (count) =>
+    count === 0 ? 'nichts läuft' : plural(count, { one: '1 läuft', other: `${number(count)} laufen` }),
+  noLimit: 'kein Monatslimit',
+  ofLimit: (limit) => `Limit ${limit} USD`,
+  atThisCost: 'bei den aktuellen Kosten',
+  covered: 'durch Ihr Guthaben gedeckt',
+  missing: (amount) => <>es fehlen {amount}</>,
   rented: 'Ihre Instanzen',
   allInstances: (count) => plural(count, { one: 'Details', other: `Alle ${number(count)} Instanzen` }),
-  noneRented: 'Keine Instanzen',
-  noneRentedWhat: 'Mieten Sie eine Maschine, um hier ihren Zustand und ihre Kosten auf die Sekunde genau zu sehen.',
+  noneRented: 'Wählen Sie eine GPU',
+  noneRentedWhat:
+    'Ihre Instanz läuft nach wenigen Sekunden, wird sekundengenau abgerechnet und lässt sich jederzeit anhalten.',
+  model: (vramGb, free) => `${vramGb} GB · ${number(free)} frei`,
+  allMachines: 'Alle Maschinen ansehen',
   volumes: 'Volumes',
   volumesCost: (count, sizeGb, hourly) =>
     plural(count, {

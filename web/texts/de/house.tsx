@@ -1,7 +1,7 @@
 import type { texts as english } from '../en/house.js';
 
 export const texts: typeof english = {
-  titleOf: (screen) => `${screen} · GPU-Vermietung`,
+  titleOf: (screen, brand) => `${screen} · ${brand}`,
   skip: 'Zum Inhalt springen',
   moment: 'Wird geladen …',
   notLoaded:

@@ -6,10 +6,11 @@ import { plural } from '../plural.js';
 type Shown = ComponentChildren;
 
 export const texts = {
-  rent: 'Rent a machine',
   reading: 'Loading your account …',
   firstSteps: 'First steps',
-  done: 'done',
+  /** Follows a step's title, for screen readers. */
+  done: ', done',
+  progress: (done: number, all: number) => `${done} of ${all} done`,
   creditStep: 'Add credit',
   creditWhy: 'Rentals are paid from it by the second. You never owe more than that, except for disks that you keep.',
   addCredit: 'Add credit',
@@ -20,8 +21,7 @@ export const texts = {
   rentWhy: 'Choose a model and a template. The instance runs within seconds, and you can stop it at any time.',
   seeMachines: 'See machines',
   attention: 'Needs attention',
-  nothing: 'Nothing: everything is fine.',
-  looking: 'Checking …',
+  nothing: 'Nothing needs your attention',
   urgent: 'Urgent: ',
   note: 'Note: ',
   creditOver: 'Your credit has run out: everything is stopped.',
@@ -91,10 +91,25 @@ export const texts = {
   changeLimit: 'Change limit',
   /** `hidden` wraps text for screen readers only. */
   open: (name: string, hidden: (text: string) => ComponentChildren) => <>Open{hidden(` ${name}`)}</>,
+  cost: 'Balance and cost',
+  figures: {
+    balance: 'Balance',
+    burn: 'Current cost',
+    month: 'Spent this month (UTC)',
+    forecast: 'Projected this month',
+  },
+  running: (count: number) => (count === 0 ? 'nothing running' : `${number(count)} running`),
+  noLimit: 'no monthly limit',
+  ofLimit: (limit: string) => `limit ${limit} USD`,
+  atThisCost: 'at the current cost',
+  covered: 'covered by your balance',
+  missing: (amount: Shown) => <>{amount} short</>,
   rented: 'Your instances',
   allInstances: (count: number) => plural(count, { one: 'Details', other: `All ${number(count)} instances` }),
-  noneRented: 'No instances',
-  noneRentedWhat: 'Rent a machine to see its state and its cost, up to the second, here.',
+  noneRented: 'Choose a GPU to get started',
+  noneRentedWhat: 'Your instance runs within seconds, is billed by the second, and stops whenever you want.',
+  model: (vramGb: number, free: number) => `${vramGb} GB · ${number(free)} free`,
+  allMachines: 'See all machines',
   volumes: 'Volumes',
   volumesCost: (count: number, sizeGb: number, hourly: string) =>
     plural(count, {

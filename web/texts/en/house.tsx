@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact';
 /** Texts around every screen, and texts shared by many screens. */
 export const texts = {
   /** A screen's name in browser tabs, in the history and for screen readers. */
-  titleOf: (screen: string) => `${screen} · GPU rental`,
+  titleOf: (screen: string, brand: string) => `${screen} · ${brand}`,
   skip: 'Skip to content',
   moment: 'Loading …',
   notLoaded:

@@ -1,5 +1,6 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { EventType } from '../../kernel/events.js';
+import type { Settings } from '../../kernel/settings.js';
 import { formatInstant, type Instant, SECONDS_PER_DAY } from '../../kernel/time.js';
 
 /** Maximum length of an email address in SMTP (RFC 5321). */
@@ -74,6 +75,9 @@ export interface Mail {
   endUrl: string | null;
 }
 
+/** The service, as mails name it. */
+type Service = Pick<Settings, 'operatorName' | 'publicUrl'>;
+
 interface MailedEvent {
   id: string;
   type: string;
@@ -82,7 +86,7 @@ interface MailedEvent {
 }
 
 /** Returns the mail that notifies an account of an event. */
-export function mailOfEvent({ id, type, at, data }: MailedEvent, to: string, publicUrl: string, endUrl: string): Mail {
+export function mailOfEvent({ id, type, at, data }: MailedEvent, to: string, service: Service, endUrl: string): Mail {
   const values = plainValues(data);
   const sentence = SENTENCES[type as EventType]?.(values) ?? `${type} happened`;
   const facts = Object.entries(values).map(([name, value]) => `  ${name.replaceAll('_', ' ')}: ${value}`);
@@ -96,7 +100,7 @@ export function mailOfEvent({ id, type, at, data }: MailedEvent, to: string, pub
       ...facts,
       `  event: ${plain(type)} ${id}`,
       '',
-      `Your account: ${publicUrl}`,
+      `Your account at ${service.operatorName}: ${service.publicUrl}`,
       '',
       'You are receiving this email because this address was confirmed for notices about an account there.',
       `To stop these emails, open ${endUrl}`,
@@ -111,12 +115,12 @@ export function mailOfEvent({ id, type, at, data }: MailedEvent, to: string, pub
  * Returns the mail that asks an address's owner for confirmation. It contains no text supplied by the client that
  * entered the address.
  */
-export function confirmationMail(id: string, to: string, publicUrl: string, confirmUrl: string): Mail {
+export function confirmationMail(id: string, to: string, service: Service, confirmUrl: string): Mail {
   return {
     to,
     subject: 'Please confirm this address for notices',
     text: [
-      `The owner of an account at ${publicUrl} requested that notices be sent to this address.`,
+      `The owner of an account at ${service.operatorName} (${service.publicUrl}) requested that notices be sent to this address.`,
       '',
       `If that was you, open this link within one day and confirm:`,
       confirmUrl,
