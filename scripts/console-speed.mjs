@@ -1,6 +1,6 @@
 // npm run console:speed      measures the first visit over a slow connection, and scrolling through long lists, in Chromium
 // It uses a temporary gateway with the demo's machines. Times depend on the computer, which should be idle.
-import { graphql, launchChromium, signIn } from './console-visit.mjs';
+import { graphql, launchChromium, manyInstances, signIn, used } from './console-visit.mjs';
 import { withFreshGateway } from './fresh-gateway.mjs';
 
 const ROWS = [200, 1_500];
@@ -90,65 +90,12 @@ async function resting(page) {
   return `${((((await spent()) - before) * 1_000) / 5) | 0} ms of CPU per second at rest`;
 }
 
-/**
- * Fakes an account with this many instances by listing the running one under many ids. With every response, some of them
- * have changed.
- */
-async function manyInstances(page, rows) {
-  let responses = 0;
-  await page.unroute('**/graphql');
-  await page.route('**/graphql', async (route) => {
-    const text = route.request().postData() ?? '';
-    if (!/query Settle/.test(text)) return route.fallback();
-    responses += 1;
-    const answer = await route.fetch();
-    const body = await answer.json();
-    const [one] = body.data.instances;
-    body.data.instances = Array.from({ length: rows }, (_, at) => ({
-      ...one,
-      id: `i-${at.toString(16).padStart(8, '0')}`,
-      name: `${['train', 'serve', 'nightly'][at % 3]}-${at}`,
-      labels: { team: ['vision', 'nlp'][at % 2] },
-      status: (at + responses) % 10 === 0 ? 'STOPPED' : 'RUNNING',
-    }));
-    return route.fulfill({ response: answer, json: body });
-  });
-}
-
 /** Lets changes arrive until the returned function is called. The page reads its account again when it gets the focus. */
 async function changing(page) {
   await page.evaluate((ms) => {
     window.changes = setInterval(() => dispatchEvent(new Event('focus')), ms);
   }, CHANGE_EVERY_MS);
   return () => page.evaluate(() => clearInterval(window.changes));
-}
-
-/**
- * Searches, sorts and selects in a list of instances. Returns the time from each keystroke, and from each interaction,
- * to the next frame.
- */
-async function used(page) {
-  await page.evaluate(() => {
-    window.interactions = [];
-    new PerformanceObserver((list) => {
-      for (const { name, duration, interactionId } of list.getEntries())
-        if (interactionId > 0) window.interactions.push({ name, duration });
-    }).observe({ type: 'event', durationThreshold: 16 });
-    scrollTo(0, 0);
-  });
-  const take = () => page.evaluate(() => window.interactions.splice(0));
-  await page.getByRole('searchbox').pressSequentially('train-1 vision', { delay: 120 });
-  await page.waitForTimeout(500);
-  const keys = (await take()).filter(({ name }) => name === 'keydown').map(({ duration }) => duration);
-  await page.getByRole('searchbox').fill('');
-  for (const name of ['Name', 'Cost (USD)', 'Status']) await page.getByRole('button', { name }).click();
-  await page.getByRole('checkbox', { name: 'Select all' }).click();
-  await page.getByRole('checkbox', { name: 'Select all' }).click();
-  await page.locator('tbody .menu-button').first().click();
-  await page.keyboard.press('Escape');
-  await page.waitForTimeout(500);
-  const all = [...keys, ...(await take()).map(({ duration }) => duration)];
-  return `keystroke ${middle(keys)} ms, at most ${Math.max(...keys)} ms; any interaction at most ${Math.max(...all)} ms`;
 }
 
 await withFreshGateway(async (gateway) => {
@@ -173,7 +120,10 @@ await withFreshGateway(async (gateway) => {
     await page.evaluate(() => scrollTo(0, 0));
     console.log(`${rows} instances: ${unchanged}; ${rest}`);
     console.log(`${rows} instances, changing: ${await scrolled(page)}`);
-    console.log(`${rows} instances, changing: ${await used(page)}`);
+    const { keys, all } = await used(page);
+    console.log(
+      `${rows} instances, changing: keystroke ${middle(keys)} ms, at most ${Math.max(...keys)} ms; any interaction at most ${Math.max(...keys, ...all)} ms`,
+    );
     await end();
   }
   await browser.close();

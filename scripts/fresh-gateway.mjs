@@ -11,12 +11,12 @@ const ENDS_WITHIN_MS = 15_000;
 
 /**
  * Starts a temporary gateway and calls `work` with its address and the demo account's key. Fails unless the gateway
- * shuts down cleanly.
+ * shuts down cleanly. `more` is added to its environment.
  */
-export async function withFreshGateway(work) {
+export async function withFreshGateway(work, more = {}) {
   const folder = await mkdtemp(join(tmpdir(), 'fresh-gateway-'));
   try {
-    return await withGateway(join(folder, 'data'), work);
+    return await withGateway(join(folder, 'data'), work, more);
   } finally {
     await rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
   }
@@ -26,11 +26,11 @@ export async function withFreshGateway(work) {
  * Does the same as `withFreshGateway` with a data folder that the caller keeps. The key is only known on the folder's
  * first start.
  */
-export async function withGateway(dataDir, work) {
+export async function withGateway(dataDir, work, more = {}) {
   // Keeps the checkout's .env file out of the working folder and the environment.
   const folder = await mkdtemp(join(tmpdir(), 'gateway-'));
   const { PATH } = process.env;
-  const env = { PATH, PORT: '0', SSH_PORT: '0', DATA_DIR: dataDir, LOG_LEVEL: 'warn' };
+  const env = { PATH, PORT: '0', SSH_PORT: '0', DATA_DIR: dataDir, LOG_LEVEL: 'warn', ...more };
   const child = spawn(process.execPath, [MAIN], { cwd: folder, env, stdio: ['ignore', 'pipe', 'inherit'] });
   const ended = new Promise((resolve) => child.once('close', resolve));
   try {

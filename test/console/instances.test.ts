@@ -23,9 +23,9 @@ describe('the instance and money pages in Chromium', needs('chromium'), () => {
     const { agent, id } = await here.rented(owner);
     await here.pages.with(`/instances/${id}`, owner, async ({ page }) => {
       const state = page.getByRole('region', { name: 'State' });
-      await state.getByText('waiting for its machine').waitFor();
+      await state.getByText('Waiting for the machine').waitFor();
       await agent.report([seen(id, 'PULLING', { pulledBytes: 120_000_000, totalBytes: 240_000_000 })]);
-      await state.getByText('pulling the image: 120 MB of 240 MB').waitFor();
+      await state.getByText('120 MB of 240 MB').waitFor();
       await agent.report([seen(id, 'RUNNING')]);
       await page.getByText('running', { exact: true }).waitFor();
       // The machine is unreachable, but the service isn't. The last report is written within a second.

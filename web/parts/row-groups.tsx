@@ -11,8 +11,8 @@ const MAX_WHOLE = 100;
  * Number of rows that are drawn or omitted as a group, followed by the distance from the viewport within which a group
  * is drawn.
  */
-const GROUP = 20;
-const NEAR = '1200px';
+const GROUP = 10;
+const NEAR = '800px';
 
 /** Returns whether only part of a list of this length is drawn. */
 export const isLong = (rows: number): boolean => rows > MAX_WHOLE;

@@ -19,26 +19,23 @@ export const reasonText = (reason: NonNullable<Instance['stopReason']>): string 
 
 export const stopReason = ({ stopReason }: Instance): string | null => stopReason && reasonText(stopReason);
 
-/** Shows the container's state as reported by its machine. */
-export function Runtime({ runtime }: { runtime: Instance['runtime'] }) {
-  if (runtime === null) return null;
-  const { phase, reachable } = runtime;
+type KnownRuntime = NonNullable<Instance['runtime']>;
+
+/** Shows how much of the image or the volumes has been downloaded, if the machine reports it. */
+export function Progress({ runtime }: { runtime: KnownRuntime }) {
   const progress = progressOf(runtime);
+  if (progress === null) return null;
   return (
-    <span class="stack-tight">
-      <span class={`small ${phase === 'FAILED' || !reachable ? 'bad' : 'quiet'}`}>{runtimeText(runtime)}</span>
-      {progress !== null && (
-        <progress
-          max={progress.total}
-          value={progress.done}
-          aria-label={phase === 'PULLING' ? texts.pulled : texts.restored}
-        />
-      )}
-    </span>
+    <>
+      <span class="small quiet figure">{texts.doneOf(bytes(progress.done), bytes(progress.total))}</span>
+      <progress
+        max={progress.total}
+        value={progress.done}
+        aria-label={runtime.phase === 'PULLING' ? texts.pulled : texts.restored}
+      />
+    </>
   );
 }
-
-type KnownRuntime = NonNullable<Instance['runtime']>;
 
 /** Returns the progress of the current download in bytes. Returns null if there is none or its size is unknown. */
 function progressOf({ phase, pulledBytes, totalBytes }: KnownRuntime): { done: number; total: number } | null {
@@ -47,10 +44,11 @@ function progressOf({ phase, pulledBytes, totalBytes }: KnownRuntime): { done: n
   return { done: pulledBytes, total: totalBytes };
 }
 
-function runtimeText(runtime: KnownRuntime): string {
+/** Returns the container's state as reported by its machine, with its progress or exit code. */
+export function runtimeText(runtime: KnownRuntime): string {
   const { phase, exitCode } = runtime;
   const text = phases[phase];
   const progress = progressOf(runtime);
-  if (progress !== null) return texts.progress(text, bytes(progress.done), bytes(progress.total));
+  if (progress !== null) return `${text}: ${texts.doneOf(bytes(progress.done), bytes(progress.total))}`;
   return exitCode !== null && phase !== 'RUNNING' ? texts.exited(text, exitCode) : text;
 }

@@ -50,7 +50,7 @@ export function Overview({ instance, read, start, onChanged }: OverviewProps) {
       {read !== null && read.volumes.length > 0 && (
         <InstanceVolumes instance={instance} volumes={read.volumes} onChanged={onChanged} />
       )}
-      {isUsable && <InstanceLoad id={id} />}
+      {runtime !== null && word === 'running' && <InstanceLoad id={id} />}
       {read !== null && (
         <div class="panel folds">
           {isUsable && <Access id={id} links={links} read={read} />}
@@ -59,7 +59,7 @@ export function Overview({ instance, read, start, onChanged }: OverviewProps) {
           <RecentEvents id={id} />
         </div>
       )}
-      {runtime !== null && !isUsable && word !== 'starting' && <InstanceLoad id={id} />}
+      {runtime !== null && word !== 'running' && word !== 'starting' && <InstanceLoad id={id} />}
     </>
   );
 }

@@ -138,7 +138,14 @@ function Chosen(props: OverviewProps) {
         <Logs id={id} />
       </>
     );
-  if (status !== 'RUNNING') return <p class="notice">{tab === 'terminal' ? texts.noTerminal : texts.noFiles}</p>;
+  if (status !== 'RUNNING')
+    return (
+      <section class="panel">
+        <Empty icon={tab === 'terminal' ? 'square-terminal' : 'folder'} title={texts.notRunning}>
+          {tab === 'terminal' ? texts.noTerminal : texts.noFiles}
+        </Empty>
+      </section>
+    );
   if (isStarting(instance) || runtime?.phase === 'FAILED')
     return (
       <section class="panel padded" aria-label={texts.state}>

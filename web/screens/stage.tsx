@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { micro, rate } from '../figures/money.js';
 import { visible } from '../figures/visible.js';
 import { Icon } from '../parts/icon.js';
-import { Runtime, stopReason } from '../parts/status.js';
+import { Progress, runtimeText, stopReason } from '../parts/status.js';
 import { balanceNow, type Instance, rateOf } from '../state/account.js';
 import { texts } from '../texts/en/instance.js';
 import type { Read } from './instance-read.js';
@@ -20,7 +20,7 @@ export function Stage({ instance, start }: { instance: Instance; start: Read['ca
   const { id, status, runtime, diskGb, diskPriceHr } = instance;
   const phase = runtime?.phase;
   const log = (
-    <a class="button primary" href={`/instances/${id}?tab=log`}>
+    <a class="button primary justify-start" href={`/instances/${id}?tab=log`}>
       {texts.showLog}
     </a>
   );
@@ -51,10 +51,11 @@ export function Stage({ instance, start }: { instance: Instance; start: Read['ca
         {texts.endedHint(runtime.exitCode)}
       </StageNote>
     );
+  if (!runtime.reachable) return <StageNote title={texts.unreachable}>{texts.unreachableHint}</StageNote>;
   if (!isStarting(instance))
-    return runtime.phase === 'RUNNING' && runtime.reachable ? null : (
-      <div class="stack-tight stage-state">
-        <Runtime runtime={runtime} />
+    return runtime.phase === 'RUNNING' ? null : (
+      <div class="stack-tight">
+        <p class="quiet">{runtimeText(runtime)}</p>
         {message}
       </div>
     );
@@ -69,7 +70,7 @@ export function Stage({ instance, start }: { instance: Instance; start: Read['ca
             <li key={step} class={place < at ? 'done' : ''} aria-current={place === at ? 'step' : undefined}>
               <Icon name={place < at ? 'circle-check' : place === at ? 'loader-circle' : 'square'} />
               {texts.steps[step]}
-              {place === at && <Runtime runtime={runtime} />}
+              {place === at && <Progress runtime={runtime} />}
             </li>
           );
         })}

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import type { RefObject } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { visible } from '../figures/visible.js';
 import { Dialog } from '../parts/dialog.js';
 import { Icon } from '../parts/icon.js';
@@ -30,6 +30,10 @@ export function Terminals({ id }: { id: string }) {
     // The shell of a new instance is now open.
     setQuery({ new: null }, { replace: true });
   }, [id]);
+  useLayoutEffect(() => {
+    document.documentElement.classList.add('with-terminal');
+    return () => document.documentElement.classList.remove('with-terminal');
+  }, []);
   const all = terminalsOf(id);
   const shown = all.find((each) => each === chosen.value) ?? all[0] ?? null;
   const begin = (isRoot: boolean) => {

@@ -7,8 +7,9 @@ export const texts: typeof english = {
   page: (count, model, name) => `${count} × ${model} ${name}`,
   tabs: { overview: 'Überblick', terminal: 'Terminal', files: 'Dateien', log: 'Log' },
   gpus: (count, model) => `${count} × ${model}`,
-  noTerminal: 'Die Instanz läuft nicht. Starten Sie sie, um eine Shell zu öffnen.',
-  noFiles: 'Die Instanz läuft nicht. Starten Sie sie, um ihre Dateien zu sehen.',
+  notRunning: 'Die Instanz läuft nicht',
+  noTerminal: 'Starten Sie sie, um eine Shell zu öffnen.',
+  noFiles: 'Starten Sie sie, um ihre Dateien zu sehen.',
   moment: 'Wird geladen …',
   instance: 'Instanz',
   unknown: 'Instanz nicht gefunden',
@@ -30,6 +31,9 @@ export const texts: typeof english = {
   },
   preparingHint: 'GPU-Sekunden eines langsamen Starts werden erstattet, wenn der Dienst das zusagt.',
   failed: 'Der Container konnte nicht gestartet werden',
+  unreachable: 'Die Maschine ist nicht erreichbar',
+  unreachableHint:
+    'Der Container läuft möglicherweise weiter. Die Seite zeigt seinen Zustand wieder, sobald die Maschine antwortet.',
   stopped: 'Die Instanz ist angehalten',
   stoppedHint: (disk, rate) =>
     `Ihr Speicherplatz von ${disk} GB bleibt erhalten und kostet ${rate} USD/h, bis Sie die Instanz löschen. Starten Sie sie, um sich wieder zu verbinden: Alle Daten sind unverändert.`,

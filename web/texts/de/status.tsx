@@ -59,7 +59,7 @@ export const phases: typeof englishPhases = {
 };
 
 export const texts: typeof english = {
-  progress: (phase, done, all) => `${phase}: ${done} von ${all}`,
+  doneOf: (done, all) => `${done} von ${all}`,
   exited: (phase, code) => `${phase}, Exit-Code ${code}`,
   pulled: 'Fortschritt beim Laden des Images',
   restored: 'Fortschritt beim Wiederherstellen der Volumes',

@@ -7,8 +7,9 @@ export const texts = {
   page: (count: number, model: string, name: string) => `${count} × ${model} ${name}`,
   tabs: { overview: 'Overview', terminal: 'Terminal', files: 'Files', log: 'Log' },
   gpus: (count: number, model: string) => `${count} × ${model}`,
-  noTerminal: 'The instance isn’t running. Start it to get a shell.',
-  noFiles: 'The instance isn’t running. Start it to see its files.',
+  notRunning: 'The instance isn’t running',
+  noTerminal: 'Start it to get a shell.',
+  noFiles: 'Start it to see its files.',
   moment: 'Loading …',
   instance: 'Instance',
   unknown: 'Instance not found',
@@ -30,6 +31,9 @@ export const texts = {
   },
   preparingHint: 'GPU seconds lost to a slow start are credited if the service guarantees the start time.',
   failed: 'The container couldn’t be started',
+  unreachable: 'The machine is unreachable',
+  unreachableHint:
+    'The container may still be running. The page shows its state again as soon as the machine responds.',
   stopped: 'The instance is stopped',
   stoppedHint: (disk: number, rate: string) =>
     `Its ${disk} GB disk is kept and costs ${rate} USD/h until you destroy the instance. Start it to connect again: everything on the disk is unchanged.`,

@@ -55,7 +55,7 @@ export const phases = {
 };
 
 export const texts = {
-  progress: (phase: string, done: string, all: string) => `${phase}: ${done} of ${all}`,
+  doneOf: (done: string, all: string) => `${done} of ${all}`,
   exited: (phase: string, code: number) => `${phase}, exit code ${code}`,
   pulled: 'Image pull progress',
   restored: 'Volume restore progress',
