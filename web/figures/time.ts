@@ -56,7 +56,7 @@ export const exactTime = (at: number): string => `${exact.format(new Date(at * 1
 /** Formats a time relative to now: "5 minutes ago", "in 3 days". From 30 days on, it is a date. */
 export function ago(at: number, now: number): string {
   const size = Math.abs(at - now);
-  if (size < MINUTE) return texts.now;
+  if (size < MINUTE) return at > now ? texts.soon : texts.now;
   if (size >= 30 * DAY) return date.format(new Date(at * 1_000));
   const [unit, seconds] =
     size < HOUR ? (['minute', MINUTE] as const) : size < DAY ? (['hour', HOUR] as const) : (['day', DAY] as const);

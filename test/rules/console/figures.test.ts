@@ -102,6 +102,7 @@ describe('time spans', () => {
 
   it.each([
     [-59, 'just now'],
+    [59, 'in a moment'],
     [-60, '1 minute ago'],
     [-7_199, '1 hour ago'],
     [3 * 86_400 + 5, 'in 3 days'],

@@ -5,6 +5,7 @@ export const texts: typeof english = {
   onWeekday: (day, clock) => `${day}, ${clock} Uhr`,
   onDate: (date, clock) => `${date}, ${clock} Uhr`,
   now: 'gerade eben',
+  soon: 'gleich',
   days: 'd',
   hours: 'h',
   minutes: 'min',

@@ -6,6 +6,7 @@ export const texts = {
   /** "3 Dec 2026 at 14:05". */
   onDate: (date: string, clock: string) => `${date} at ${clock}`,
   now: 'just now',
+  soon: 'in a moment',
   /** Units of spans, the same for every number. */
   days: 'd',
   hours: 'h',
