@@ -184,8 +184,7 @@ export const SETTINGS = {
     name: 'consoleAccent',
     takes: text('a colour such as #0f766e', readColour),
     unset: 'blue',
-    about:
-      "The console's accent colour, in quotes in a .env file. Its lightness is adjusted so that text stays legible.",
+    about: 'Accent colour of the console, in quotes in a .env file. Its lightness is ignored.',
   },
   CONSOLE_LOGO: {
     group: 'Callers',

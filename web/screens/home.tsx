@@ -264,17 +264,19 @@ function Figures({ known, read }: { known: Settled; read: HomeRead | null }) {
     ],
   ] as const;
   return (
-    <dl class="panel home-figures" aria-label={texts.cost}>
-      {figures.map(([name, amount, detail]) => (
-        <div key={name}>
-          <dt class="small quiet">{texts.figures[name]}</dt>
-          <dd class={`headline${name === 'balance' && isOver ? ' bad' : ''}`} data-figure={name}>
-            <Amount of={amount} unit={name === 'burn' ? 'USD/h' : 'USD'} />
-          </dd>
-          <dd class="small quiet">{detail}</dd>
-        </div>
-      ))}
-    </dl>
+    <section class="panel" aria-label={texts.cost}>
+      <dl class="home-figures">
+        {figures.map(([name, amount, detail]) => (
+          <div key={name}>
+            <dt class="small quiet">{texts.figures[name]}</dt>
+            <dd class={`headline${name === 'balance' && isOver ? ' bad' : ''}`} data-figure={name}>
+              <Amount of={amount} unit={name === 'burn' ? 'USD/h' : 'USD'} />
+            </dd>
+            <dd class="small quiet">{detail}</dd>
+          </div>
+        ))}
+      </dl>
+    </section>
   );
 }
 

@@ -581,6 +581,8 @@ describe('.env.example', () => {
   it('shows every default', () => {
     const unset = Object.entries(parseEnv(text)).flatMap(([name, value]) => (value === '' ? [name] : []));
     expect(unset.sort()).toEqual([
+      'CONSOLE_ACCENT',
+      'CONSOLE_LOGO',
       'DATABASE_REPLICA_URL',
       'DATABASE_URL',
       'MAIL_FROM',
