@@ -264,7 +264,7 @@ describe('the market page in Chromium', needs('chromium'), () => {
       await name.click();
       const id = new URL(page.url()).searchParams.get('details')!;
       const details = page.getByRole('dialog', { name: /^\d × NVIDIA H100 SXM5$/ });
-      await details.getByText(id, { exact: true }).waitFor();
+      await details.getByText(id, { exact: true }).first().waitFor();
       await details.getByText('CUDA up to').waitFor();
       await expectSoundInLongRun(page, 'dialog');
       await details.getByRole('button', { name: 'Add to comparison' }).click();
