@@ -1235,6 +1235,7 @@ export const ModelMemory = graphql(`
       maxContextLength
       concurrency
       diskGb
+      gpus
       splits {
         gpus
         vramGbMin
