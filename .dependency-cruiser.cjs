@@ -95,7 +95,7 @@ module.exports = {
     ),
     area('volumes', ['accounts', 'billing', 'secrets'], 'disks that outlive machines, and their leases'),
     area('instances', ['billing', 'secrets', 'volumes'], 'rentals'),
-    area('models', [], 'the memory that models need'),
+    area('models', ['inventory'], 'the memory that models need'),
     area('samples', ['billing'], 'measurements of instances by their host agents'),
     area(
       'fleet',

@@ -1,6 +1,7 @@
 import { modelFields } from '../domain/models/fields.js';
 import { type ModelMemory, modelMemory } from '../domain/models/model-memory.js';
 import { MEMORY_SHARE, type Split } from '../domain/models/rules/model-memory.js';
+import { supportedGpus } from '../domain/models/supported-gpus.js';
 import { atMost, builder, COUNTS_WITH_KEY, fromField } from './builder.js';
 
 const WeightsFrom = builder.enumType('WeightsFrom', {
@@ -57,6 +58,10 @@ const ModelMemoryType = builder.objectRef<ModelMemory>('ModelMemory').implement(
     }),
     concurrency: t.exposeInt('concurrency', { description: 'Number of concurrent requests of this length.' }),
     diskGb: t.exposeInt('diskGb', { description: "Recommended disk in GB, for vLLM's image and the weights." }),
+    gpus: t.idList({
+      description: 'Slugs of the GPU models on which vLLM runs: those of NVIDIA since Ampere.',
+      resolve: (_memory, _args, { deps }) => supportedGpus(deps),
+    }),
     splits: t.field({
       type: [ModelSplit],
       ...atMost(8),

@@ -1253,6 +1253,7 @@ export const ModelMemory = graphql(`
       maxContextLength
       concurrency
       diskGb
+      gpus
       splits {
         gpus
         vramGbMin

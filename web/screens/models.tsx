@@ -329,7 +329,7 @@ function Bar({ split, total, isLarge = false }: { split: Fit['split']; total: nu
   const [weights, kv, overhead] = sizes.map(fileSize);
   return (
     <svg
-      class={`chart memory-bar${isLarge ? ' large' : ''}`}
+      class={`chart memory-bar${isLarge ? ' tall' : ''}`}
       role="img"
       aria-label={texts.bar(weights!, kv!, overhead!, `${number(total / GB)} GB`)}
     >
@@ -353,6 +353,8 @@ interface TableProps {
 }
 
 function FitTable({ fits, chosen, onChoose }: TableProps) {
+  // If none of them runs containers, there is no point in marking each one.
+  const isMixed = fits.some(({ offer }) => offer.hasAgent);
   return (
     <table>
       <caption class="hidden">{texts.caption}</caption>
@@ -390,17 +392,19 @@ function FitTable({ fits, chosen, onChoose }: TableProps) {
                     {offer.numGpus} × <ModelName name={modelName(offer.gpu)} />
                   </span>
                 </label>
-                {!offer.hasAgent && (
+                {isMixed && !offer.hasAgent && (
                   <span class="badge" title={texts.noAgentTitle}>
                     {texts.noAgent}
                   </span>
                 )}
               </th>
               <td class="fit-memory">
-                <Bar split={split} total={total} />
-                <span class="small quiet figure">
-                  {texts.used(fixed(partsOf(split).used / GB, 1), `${number(total / GB)} GB`)}
-                </span>
+                <div class="fit-used">
+                  <Bar split={split} total={total} />
+                  <span class="small quiet figure">
+                    {texts.used(fixed(partsOf(split).used / GB, 1), `${number(total / GB)} GB`)}
+                  </span>
+                </div>
               </td>
               <td class="fit-region quiet">{regionName(offer.region)}</td>
               <td class="number">

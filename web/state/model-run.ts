@@ -24,6 +24,8 @@ const PAGE = 100;
 /** The vLLM image needs CUDA 12. */
 const CUDA_MIN = '12.0';
 const MAX_FITS = 12;
+/** The API's maximum list length. */
+const MAX_MODELS = 100;
 
 /** Returns the cheapest free machine of each kind that is large enough for a model, or null until they are known. */
 export function useFits(memory: Memory | null): { fits: readonly Fit[] | null; error: unknown } {
@@ -44,11 +46,18 @@ export function useFits(memory: Memory | null): { fits: readonly Fit[] | null; e
   return state;
 }
 
-async function findFits({ splits, diskGb }: Memory): Promise<Fit[]> {
+async function findFits({ splits, diskGb, gpus: supported }: Memory): Promise<Fit[]> {
   const found = await Promise.all(
     splits.map(async (split) => {
       const { gpus, vramGbMin } = split;
-      const filter = { numMin: gpus, numMax: gpus, vramGbMin, diskGbMin: diskGb, cudaMin: CUDA_MIN };
+      const filter = {
+        gpus: supported.slice(0, MAX_MODELS),
+        numMin: gpus,
+        numMax: gpus,
+        vramGbMin,
+        diskGbMin: diskGb,
+        cudaMin: CUDA_MIN,
+      };
       const { offerSearch } = await send(OfferSearch, { filter, sort: 'PRICE', first: PAGE });
       return offerSearch.edges.map(({ node: offer }) => ({ offer, split }));
     }),

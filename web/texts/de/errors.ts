@@ -101,6 +101,22 @@ export const translations: typeof englishTranslations = [
     /^address must be at most (\d+) characters in at most (\d+) lines\b/,
     (characters, lines) => `Die Anschrift darf höchstens ${characters} Zeichen und ${lines} Zeilen haben.`,
   ],
+  [/^there is no public model (\S+)$/, (model) => `Ein öffentliches Modell ${model} gibt es nicht.`],
+  [/^the model (\S+) has no config\.json$/, (model) => `Das Modell ${model} hat keine config.json.`],
+  [
+    /^the config\.json of (\S+) is shown by the hub only to accounts that accepted its terms; paste it as config$/,
+    (model) =>
+      `Der Hub zeigt die config.json von ${model} nur Konten, die seine Bedingungen akzeptiert haben. Fügen Sie sie unten ein.`,
+  ],
+  [
+    /^model must be a name such as (\S+), or its URL at (\S+)$/,
+    (example, host) => `Das Modell muss ein Name wie ${example} oder eine URL bei ${host} sein.`,
+  ],
+  [/^config must be JSON$/, () => 'Die config.json muss JSON sein.'],
+  [
+    /^contextLength must be a whole number from 1 to (\d+), the model's maximum$/,
+    (most) => `Der Kontext darf höchstens ${most} Tokens haben, das Maximum des Modells.`,
+  ],
   [/^usd must be between 5 and 100000$/, () => 'Der Betrag muss zwischen 5 und 100.000 USD liegen.'],
 ];
 

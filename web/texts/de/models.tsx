@@ -35,7 +35,7 @@ export const texts: typeof english = {
     CONFIG: 'aus der config.json berechnet',
     REQUEST: 'aus Ihren Angaben berechnet',
   },
-  perGpu: (gpus) => plural(gpus, { one: 'auf einer GPU', other: `auf jeder von ${gpus} GPUs` }),
+  perGpu: (gpus) => plural(gpus, { one: 'Auf einer GPU', other: `Auf ${gpus} GPUs verteilt` }),
   weights: 'Gewichte',
   kv: 'KV-Cache',
   kvMeans: (concurrency, tokens) => `${number(concurrency)} × ${number(tokens)} Tokens`,

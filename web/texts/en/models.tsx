@@ -30,7 +30,7 @@ export const texts = {
   of: (total: string) => `of ${total}`,
   facts: (billions: string, bits: number) => `${billions} billion parameters at ${bits} bits`,
   from: { HUB: 'size stated by the hub', CONFIG: 'computed from config.json', REQUEST: 'computed from your figures' },
-  perGpu: (gpus: number) => plural(gpus, { one: 'on one GPU', other: `on each of ${gpus} GPUs` }),
+  perGpu: (gpus: number) => plural(gpus, { one: 'On one GPU', other: `Split across ${gpus} GPUs` }),
   weights: 'Weights',
   kv: 'KV cache',
   kvMeans: (concurrency: number, tokens: number) => `${number(concurrency)} × ${number(tokens)} tokens`,
