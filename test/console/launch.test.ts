@@ -51,6 +51,9 @@ describe("the console's launch page", needs('chromium'), () => {
         'Command (replaces the template’s)': `--title 'my model'`,
       }))
         expect([label, await page.getByLabel(label, { exact: true }).inputValue()]).toEqual([label, value]);
+      // Nothing that a link has set is folded.
+      expect(await page.getByLabel('Command (replaces the template’s)').isVisible()).toBe(true);
+      expect(await page.getByLabel('Disk (GB').isVisible()).toBe(false);
       expect(await page.getByRole('button', { name: /^Remove variable/ }).count()).toBe(1);
       expect(await page.getByRole('radio', { name: /^On demand/ }).isChecked()).toBe(true);
 
@@ -152,6 +155,21 @@ describe("the console's launch page", needs('chromium'), () => {
     expect(first.launch).toMatchObject({ name: 'by-keys', env: { MODE: 'a=b c' }, command: ['sh', '-c', 'exit 3'] });
     expect(first.launch).toMatchObject({ restart: 'NEVER', onExit: 'STOP' });
     expect(second).toEqual(first);
+  });
+
+  it('opens the folded section of a value that the service rejects', async () => {
+    await here.pages.with('/deploy?gpu=rtx-3080', await here.renter(), async ({ page }) => {
+      await deployButton(page).waitFor();
+      const minutes = page.getByLabel('Stop when idle for (minutes)');
+      expect(await minutes.isVisible()).toBe(false);
+      await page.evaluate(() => {
+        history.replaceState(null, '', '/deploy?gpu=rtx-3080&idle=2');
+        dispatchEvent(new PopStateEvent('popstate'));
+      });
+      await minutes.waitFor();
+      await page.getByText(/stopWhenIdle must be a whole number from 5 to 1440/i).waitFor();
+      expect(await page.getByLabel('Disk (GB').isVisible()).toBe(false);
+    });
   });
 
   it('keeps TCP ports when deploying, saving and redeploying', async () => {

@@ -2,7 +2,7 @@ import { useMemo } from 'preact/hooks';
 import { Refusal } from '../graph/send.js';
 import { Copy } from '../parts/copy.js';
 import { Fold } from '../parts/fold.js';
-import type { useDeployForm } from '../state/deploy-form.js';
+import { DEFAULT_DISK_GB, type useDeployForm } from '../state/deploy-form.js';
 import { launchSummary, limitsSummary } from '../state/deploy-summary.js';
 import { draft } from '../state/launch-draft.js';
 import { EMPTY, volumesOf } from '../state/launch-form.js';
@@ -35,14 +35,21 @@ export function Advanced({ form, quoted, error, isByLink, onNewSecret }: Props) 
   const isIn = session.value === 'in';
   const wrong = sectionOf(error, form);
   const set = { launch: launchSummary(draft.value, form.plain('labels')), limits: limitsSummary(form) };
-  const foreign = useMemo(() => (isByLink ? set : { launch: null, limits: null }), []);
+  const foreign = useMemo(
+    () => ({
+      launch: isByLink && set.launch !== null,
+      disk: isByLink && diskGb !== DEFAULT_DISK_GB,
+      limits: isByLink && set.limits !== null,
+    }),
+    [],
+  );
   return (
     <section class="panel padded deploy-advanced" aria-labelledby="advanced">
       <h2 id="advanced">{texts.advanced}</h2>
       <Fold
         title={texts.launchStep}
         summary={<Summary fault={fault}>{set.launch ?? texts.asTemplate}</Summary>}
-        isOpen={foreign.launch !== null || fault !== null || wrong === 'launch'}
+        isOpen={foreign.launch || fault !== null || wrong === 'launch'}
       >
         <LaunchFields onNewSecret={onNewSecret} />
       </Fold>
@@ -53,7 +60,7 @@ export function Advanced({ form, quoted, error, isByLink, onNewSecret }: Props) 
             {texts.diskSummary(diskGb, volumesOf(draft.value).length)}
           </Summary>
         }
-        isOpen={diskGb === 0 || wrong === 'disk'}
+        isOpen={foreign.disk || diskGb === 0 || wrong === 'disk'}
       >
         <div class="stack">
           <Disk form={form} quoted={quoted} />
@@ -63,7 +70,7 @@ export function Advanced({ form, quoted, error, isByLink, onNewSecret }: Props) 
       <Fold
         title={texts.limitsStep}
         summary={<Summary fault={isLimit ? null : texts.badSpendLimit}>{set.limits ?? texts.noLimits}</Summary>}
-        isOpen={foreign.limits !== null || !isLimit || wrong === 'limits'}
+        isOpen={foreign.limits || !isLimit || wrong === 'limits'}
       >
         <Limits form={form} />
       </Fold>

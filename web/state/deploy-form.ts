@@ -12,7 +12,7 @@ import { query, setQuery } from './location.js';
 import { modeOf } from './modes.js';
 
 const DEFAULT_TEMPLATE = 'pytorch';
-const DEFAULT_DISK_GB = 50;
+export const DEFAULT_DISK_GB = 50;
 
 /** Fields that are empty by default. The URL contains their text as typed. */
 export type PlainField = 'stop-at' | 'destroy-at' | 'idle' | 'limit' | 'labels';
