@@ -20,6 +20,7 @@ import './api-keys.js';
 import './node.js';
 import './quotes.js';
 import './spend.js';
+import './passkeys.js';
 import './ssh-keys.js';
 import './proof.js';
 import './statements.js';
