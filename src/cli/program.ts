@@ -19,6 +19,7 @@ import { addMarketCommands } from './market.js';
 import { addMcpCommand } from './mcp.js';
 import { addMetricsCommand } from './metrics.js';
 import { overview } from './overview.js';
+import { addPasskeyCommands } from './passkeys.js';
 import { addProofCommands } from './proof.js';
 import { addRentalCommands } from './rentals.js';
 import { complain, exitCodeOf } from './report.js';
@@ -70,6 +71,7 @@ export function createProgram(): Command {
   addSecretCommands(program);
   addVolumeCommands(program);
   addKeyCommands(program);
+  addPasskeyCommands(program);
   addActivityCommand(program);
   addTemplateCommands(program);
   addWebhookCommands(program);

@@ -6,6 +6,7 @@ import { visible } from '../figures/visible.js';
 import { ApiKeys, RevokeApiKey, SetApiKeyLimit } from '../graph/documents.js';
 import { send } from '../graph/send.js';
 import { Dialog } from '../parts/dialog.js';
+import { loaded } from '../parts/loaded.js';
 import { Empty, Failure } from '../parts/notice.js';
 import { Table } from '../parts/table.js';
 import { Time } from '../parts/time.js';
@@ -21,6 +22,8 @@ import { NewKey } from './new-key.js';
 import { Secrets } from './secrets.js';
 import { SshKeys } from './ssh-keys.js';
 
+const Passkeys = loaded(async () => (await import('./passkeys.js')).Passkeys);
+
 type Key = NonNullable<ResultOf<typeof ApiKeys>['apiKeys']>[number];
 
 /** API keys, SSH keys and secrets. */
@@ -31,6 +34,7 @@ export function Keys() {
       <h1 tabIndex={-1}>{screens['/keys']}</h1>
       <p>{texts.lead}</p>
       <ApiKeyList />
+      <Passkeys />
       <SshKeys />
       <Secrets />
     </div>

@@ -8,6 +8,7 @@ import { useTitle } from '../state/title.js';
 import { useWork } from '../state/work.js';
 import { screens } from '../texts/en/screens.js';
 import { texts } from '../texts/en/sign-in.js';
+import { PasskeySignIn } from './passkey-sign-in.js';
 
 /** How every key begins, which is the same in every language. */
 const KEY_BEGINS = 'gpu_live_…';
@@ -62,6 +63,7 @@ export function SignIn({ reason }: { reason?: string }) {
             {isBusy.value ? texts.signingIn : texts.signIn}
           </button>
         </div>
+        <PasskeySignIn />
       </form>
       {signupOpen.value && <NewAccount />}
       <p class="small">

@@ -101,6 +101,11 @@ export const translations: typeof englishTranslations = [
     /^address must be at most (\d+) characters in at most (\d+) lines\b/,
     (characters, lines) => `Die Anschrift darf höchstens ${characters} Zeichen und ${lines} Zeilen haben.`,
   ],
+  [
+    /^the API key has (\d+) passkeys, the maximum\b/,
+    (count) =>
+      `Dieser API-Schlüssel hat schon ${count} Passkeys, mehr sind nicht möglich. Widerrufen Sie zuerst einen.`,
+  ],
   [/^usd must be between 5 and 100000$/, () => 'Der Betrag muss zwischen 5 und 100.000 USD liegen.'],
 ];
 
