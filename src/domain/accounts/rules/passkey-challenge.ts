@@ -9,8 +9,8 @@ const PAYLOAD_BYTES = NONCE_BYTES + END_BYTES;
 const MAC_BYTES = 32;
 
 /**
- * What a challenge may be answered for: signing in, or adding a passkey in the session with this token hash. An answer
- * to one can't be used for the other.
+ * The purpose of a challenge: signing in, or adding a passkey in the session with this token hash. A response can't be
+ * used for another purpose.
  */
 export type ChallengePurpose = 'sign-in' | { addIn: Buffer };
 
