@@ -23,7 +23,7 @@ import {
 } from './webauthn.js';
 
 /** Maximum number of passkeys per API key. */
-export const MAX_PASSKEYS_PER_KEY = 10;
+const MAX_PASSKEYS_PER_KEY = 10;
 const MAX_LISTED_PASSKEYS = 500;
 const ID_BYTES = 8;
 const ID = /^pk-[0-9a-f]{16}$/;
