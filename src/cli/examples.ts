@@ -37,6 +37,8 @@ export const EXAMPLES: Examples = {
   'key create': 'gpu key create ci --scope read,rent --expires 30d --monthly-limit 50',
   'key list': 'gpu key list',
   'key revoke': 'gpu key revoke key-7c2d9a01b4e6f833',
+  'passkey list': 'gpu passkey list',
+  'passkey revoke': 'gpu passkey revoke pk-4e9b20c7d1a8f356',
   activity: 'gpu activity --refused --limit 20',
   'template list': 'gpu template list',
   'template save': 'gpu template save llama --from i-31f72534',

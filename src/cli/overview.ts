@@ -31,7 +31,8 @@ const GROUPS: Readonly<Record<string, readonly Line[]>> = {
   Account: [
     ['login, logout', 'Save or remove an API key'],
     ['config'],
-    ['key, billing', 'Manage API keys, or your details on invoices'],
+    ['key, passkey', 'Manage API keys, or passkeys for the console'],
+    ['billing'],
     ['activity'],
   ],
   Automation: [

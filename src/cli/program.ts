@@ -20,6 +20,7 @@ import { addMcpCommand } from './mcp.js';
 import { addMetricsCommand } from './metrics.js';
 import { addModelCommands } from './models.js';
 import { overview } from './overview.js';
+import { addPasskeyCommands } from './passkeys.js';
 import { addProofCommands } from './proof.js';
 import { addRentalCommands } from './rentals.js';
 import { complain, exitCodeOf } from './report.js';
@@ -72,6 +73,7 @@ export function createProgram(): Command {
   addSecretCommands(program);
   addVolumeCommands(program);
   addKeyCommands(program);
+  addPasskeyCommands(program);
   addActivityCommand(program);
   addTemplateCommands(program);
   addWebhookCommands(program);

@@ -21,6 +21,7 @@ import './node.js';
 import './quotes.js';
 import './models.js';
 import './spend.js';
+import './passkeys.js';
 import './ssh-keys.js';
 import './proof.js';
 import './statements.js';

@@ -1016,6 +1016,34 @@ export const RevokeApiKey = graphql(`
   }
 `);
 
+export const Passkeys = graphql(`
+  query Passkeys {
+    passkeys {
+      id
+      name
+      keyId
+      host
+      isCurrent
+      createdAt
+      lastUsedAt
+    }
+    apiKeys {
+      id
+      name
+      lastFour
+      isCurrent
+    }
+  }
+`);
+
+export const RevokePasskey = graphql(`
+  mutation RevokePasskey($id: ID!) {
+    revokePasskey(id: $id) {
+      id
+    }
+  }
+`);
+
 export const SshKeys = graphql(`
   query SshKeys {
     sshKeys {

@@ -29,6 +29,8 @@ import { NewKey } from './new-key.js';
 import { Secrets } from './secrets.js';
 import { SshKeys } from './ssh-keys.js';
 
+const Passkeys = loaded(async () => (await import('./passkeys.js')).Passkeys);
+
 type Key = NonNullable<ResultOf<typeof ApiKeys>['apiKeys']>[number];
 
 /** API keys, SSH keys and secrets. */
@@ -38,6 +40,7 @@ export function Keys() {
     <div class="stack">
       <h1 tabIndex={-1}>{screens['/keys']}</h1>
       <ApiKeyList />
+      <Passkeys />
       <SshKeys />
       <Secrets />
     </div>

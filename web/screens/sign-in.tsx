@@ -11,6 +11,7 @@ import { useTitle } from '../state/title.js';
 import { useWork } from '../state/work.js';
 import { screens } from '../texts/en/screens.js';
 import { texts } from '../texts/en/sign-in.js';
+import { PasskeySignIn } from './passkey-sign-in.js';
 
 /** How every key begins, which is the same in every language. */
 const KEY_BEGINS = 'gpu_live_…';
@@ -129,6 +130,7 @@ function KeyForm({ reason, work }: { reason: string | undefined; work: ReturnTyp
         <button type="submit" class="primary" aria-disabled={isBusy.value}>
           {isBusy.value ? texts.signingIn : texts.signIn}
         </button>
+        <PasskeySignIn />
       </div>
     </form>
   );

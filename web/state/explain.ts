@@ -5,6 +5,9 @@ import { introduction, replacements, texts, translations } from '../texts/en/err
 /** Matches the message about the account's own rate limit, whose value is shown elsewhere. */
 const ACCOUNT_LIMIT = /^more than \d/;
 
+/** An error whose message is in the page's language, because the page itself detected it. */
+export class ExplainedError extends Error {}
+
 interface Message {
   /** The message in the page's language. */
   text: string;
@@ -16,6 +19,7 @@ interface Message {
 export function explain(error: unknown): Message {
   const only = (text: string): Message => ({ text, own: null });
   if (error instanceof Unreachable) return only(error.isWrite ? texts.lostWrite : texts.lostRead);
+  if (error instanceof ExplainedError) return only(error.message);
   if (!(error instanceof Refusal)) return only(texts.broken);
   const { code, message } = error;
   if (code === 'rate_limited' && ACCOUNT_LIMIT.test(message)) return only(texts.tooOften);

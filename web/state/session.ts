@@ -53,6 +53,11 @@ export async function lookUpSession(): Promise<void> {
 /** Creates a session with a key. Throws a Refusal if the key isn't accepted. */
 export async function signIn(key: string): Promise<void> {
   await write(SESSION_PATH, 'POST', { key });
+  enter();
+}
+
+/** Shows the signed-in page, once there is a session. */
+export function enter(): void {
   endedBecause.value = null;
   session.value = 'in';
 }
@@ -79,7 +84,8 @@ export function sessionIsOver(): void {
   session.value = 'out';
 }
 
-async function write<Body>(path: string, method: string, body?: object): Promise<Body> {
+/** Sends a write to the session's routes. Throws a Refusal if it is refused. */
+export async function write<Body>(path: string, method: string, body?: object): Promise<Body> {
   const response = await fetchAnswer(path, {
     method,
     headers: { 'content-type': 'application/json' },

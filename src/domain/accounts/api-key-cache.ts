@@ -8,6 +8,8 @@ import type { KeyRestrictions } from './rules/key-restrictions.js';
 export interface KeyOwner extends SpendLine, KeyRestrictions {
   accountId: string;
   keyId: string;
+  /** The passkey that opened the console session, if this is the owner of one. */
+  passkeyId?: string | null;
 }
 
 /**

@@ -46,6 +46,8 @@ export interface Caller extends KeyRestrictions {
   address: string;
   /** Hash of the console session's token. Absent if the request sent the API key itself. */
   session?: Buffer;
+  /** The passkey that opened the session. Absent or null if the API key did. */
+  passkeyId?: string | null;
   /** Requests allowed per 60 s, based on the account's lifetime spend. 0 means no limit. */
   requestsPerMinute: number;
 }

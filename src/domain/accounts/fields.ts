@@ -20,6 +20,7 @@ export const accountFields = {
   },
   name: text(1, 200, 'Display name.'),
   keyName: text(1, 60, 'Your name for the key.'),
+  passkeyName: text(1, 60, 'Your name for the passkey.'),
   keyScopes: {
     schema: z.array(z.enum(SCOPES)).min(1).max(SCOPES.length),
     must: `a list of at least one of ${SCOPES.join(', ')}`,

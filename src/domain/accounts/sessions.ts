@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { only } from '../../database/only.js';
-import { inTransaction } from '../../database/transaction.js';
+import { inTransaction, type Transaction } from '../../database/transaction.js';
 import { required } from '../../std/required.js';
 import { hashApiKey } from '../kernel/api-key.js';
 import { type Sweep, whenDue } from '../kernel/background.js';
@@ -39,31 +39,45 @@ export async function beginSession(
   const hash = hashApiKey(key);
   const { caller, fault } = await authenticate(deps, key, address);
   if (hash === null || caller === null) throw unauthorized(fault);
-  const token = randomBytes(TOKEN_BYTES).toString('base64url');
   const now = deps.clock.now();
   const endsAt = earliest(now + SESSION_SECONDS, caller.expiresAt);
-  const isBegun = await inTransaction(deps.db.pool, async (transaction) => {
+  const token = await inTransaction(deps.db.pool, async (transaction) => {
     // The account is locked because a concurrent suspension would end only the sessions visible to it.
     const { rows } = await transaction.query<{ keyId: string }>(
       `select api_key.id as "keyId" from api_key join account on account.id = account_id
        where hash = $1 and revoked_at is null and suspended_at is null for share of account`,
       [hash],
     );
-    if (rows[0] === undefined) return false;
-    const { keyId } = rows[0];
-    await transaction.query(
-      `insert into console_session (token_hash, key_id, created_at, expires_at)
-       values ($1, $2, $3::timestamptz, $4::timestamptz)`,
-      [hashToken(token), keyId, formatInstant(now), formatInstant(endsAt)],
-    );
-    await transaction.query(
-      `delete from console_session where key_id = $1 and token_hash in (
-         select token_hash from console_session where key_id = $1 order by created_at desc, token_hash = $2 desc offset $3)`,
-      [keyId, hashToken(token), MAX_SESSIONS_PER_KEY],
-    );
-    return true;
+    return rows[0] === undefined
+      ? null
+      : insertSession(transaction, { keyId: rows[0].keyId, passkeyId: null, now, endsAt });
   });
-  if (!isBegun) throw unauthorized(null);
+  if (token === null) throw unauthorized(null);
+  return token;
+}
+
+interface NewSession {
+  keyId: string;
+  /** The passkey that opens the session, or null if the key itself does. */
+  passkeyId: string | null;
+  now: Instant;
+  endsAt: Instant;
+}
+
+/** Inserts a session, ends the key's oldest one if there are too many, and returns the new session's token. */
+export async function insertSession(transaction: Transaction, session: NewSession): Promise<string> {
+  const { keyId, passkeyId, now, endsAt } = session;
+  const token = randomBytes(TOKEN_BYTES).toString('base64url');
+  await transaction.query(
+    `insert into console_session (token_hash, key_id, passkey_id, created_at, expires_at)
+     values ($1, $2, $3, $4::timestamptz, $5::timestamptz)`,
+    [hashToken(token), keyId, passkeyId, formatInstant(now), formatInstant(endsAt)],
+  );
+  await transaction.query(
+    `delete from console_session where key_id = $1 and token_hash in (
+       select token_hash from console_session where key_id = $1 order by created_at desc, token_hash = $2 desc offset $3)`,
+    [keyId, hashToken(token), MAX_SESSIONS_PER_KEY],
+  );
   return token;
 }
 
@@ -78,6 +92,7 @@ export async function endSession(deps: Pick<AccountsDeps, 'db' | 'apiKeyCache'>,
 /** A caller identified by a console session, and the time when that session ends. */
 export interface SessionCaller extends Caller {
   session: Buffer;
+  passkeyId: string | null;
   expiresAt: Instant;
 }
 
@@ -95,7 +110,12 @@ export async function authenticateSession(
   // A session that has ended is treated like an unknown one.
   if (caller === null) return fault === 'expired' ? NO_CALLER : { caller, fault };
   return {
-    caller: { ...caller, session: hash, expiresAt: required(caller.expiresAt, 'end of a session') },
+    caller: {
+      ...caller,
+      session: hash,
+      passkeyId: owner.passkeyId ?? null,
+      expiresAt: required(caller.expiresAt, 'end of a session'),
+    },
     fault: null,
   };
 }
@@ -104,7 +124,7 @@ async function readOwner(deps: Pick<KernelDeps, 'db'>, hash: Buffer): Promise<Ke
   const { rows } = await deps.db.pool.query<KeyOwner>({
     name: 'authenticate-session',
     text: `select api_key.account_id as "accountId", api_key.id as "keyId", scopes, networks,
-             console_session.expires_at as "expiresAt",
+             console_session.expires_at as "expiresAt", passkey_id as "passkeyId",
              spend_units as "spendUnits", burn_rate as "burnRate", settled_at as "settledAt"
            from console_session join api_key on api_key.id = key_id join account on account.id = api_key.account_id
            where token_hash = $1 and revoked_at is null and suspended_at is null`,

@@ -9,7 +9,7 @@ export const SCOPE_MEANINGS: Readonly<Record<Scope, string>> = {
   rent: 'rent, start, stop and destroy instances, set their deadlines and spend limits, and manage volumes and saved templates',
   access: 'connect to instances: SSH keys, terminals, files, web links, open ports, logs, secrets',
   money: 'make top-ups, set the monthly limit and change billing details',
-  keys: 'create, limit and revoke API keys, and configure notifications',
+  keys: 'create, limit and revoke API keys and passkeys, and configure notifications',
 };
 
 /** Marks operations that need no key, or that check another entry's scope for part of their response. */
@@ -43,6 +43,7 @@ export const OPERATION_SCOPES: Readonly<Record<string, Scope | typeof PUBLIC>> =
   'Query.account': 'read',
   'Query.activity': 'read',
   'Query.apiKeys': 'read',
+  'Query.passkeys': 'read',
   'Query.balance': 'read',
   'Query.instance': 'read',
   'Query.instanceHistory': 'read',
@@ -132,6 +133,9 @@ export const OPERATION_SCOPES: Readonly<Record<string, Scope | typeof PUBLIC>> =
   'Mutation.createApiKey': 'keys',
   'Mutation.revokeApiKey': 'keys',
   'Mutation.setApiKeyLimit': 'keys',
+  'Mutation.revokePasskey': 'keys',
+  /** In a browser, in the console's session. */
+  'create a passkey': 'keys',
 };
 
 /**

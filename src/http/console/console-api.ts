@@ -1,24 +1,30 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import express, { type RequestHandler, type Response, type Router } from 'express';
+import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
 import proxyAddr from 'proxy-addr';
 import { accountState } from '../../domain/accounts/accounts.js';
 import { findApiKey, NO_CALLER } from '../../domain/accounts/api-keys.js';
 import type { AccountsDeps } from '../../domain/accounts/deps.js';
+import { passkeyOf } from '../../domain/accounts/passkeys.js';
 import { authenticateSession, beginSession, endSession, SESSION_SECONDS } from '../../domain/accounts/sessions.js';
 import { signUp } from '../../domain/accounts/sign-up.js';
+import type { ActivityDeps } from '../../domain/activity/deps.js';
 import { clientNetworkOf } from '../../domain/kernel/client-network.js';
 import { DomainError } from '../../domain/kernel/errors.js';
 import { formatInstant } from '../../domain/kernel/time.js';
+import type { KeyUses } from '../key-uses.js';
 import { createJsonReader } from '../read-json.js';
 import { addressOf, type IdentifySession } from '../request-state.js';
 import { named, refuseOtherMethods } from '../routing.js';
 import { createTokenBuckets, type TokenBuckets } from '../token-buckets.js';
 import type { IsTrusted } from '../trust-proxy.js';
 import { createOwnOrigin, isCrossSite } from './own-origin.js';
+import { createPageSession } from './page-session.js';
+import { createPasskeyApi } from './passkey-api.js';
 import { readSessionCookie, sessionCookie } from './session-cookie.js';
 
 export interface ConsoleOptions {
-  deps: AccountsDeps;
+  deps: AccountsDeps & ActivityDeps;
+  keyUses: KeyUses;
   isTrusted: IsTrusted;
   signup: 'open' | 'closed';
 }
@@ -40,9 +46,10 @@ const ACCOUNT_PATH = '/console/account';
 const SIGN_INS = { size: 20, everySeconds: 3 };
 const SIGN_UPS = { size: 3, everySeconds: 3_600 };
 
-export function createConsoleApi({ deps, isTrusted, signup }: ConsoleOptions): ConsoleApi {
+export function createConsoleApi({ deps, keyUses, isTrusted, signup }: ConsoleOptions): ConsoleApi {
   const { isOwn, isSecure } = createOwnOrigin(deps.settings.publicUrl, isTrusted);
   const signIns = attemptsOf('sign-in attempts', SIGN_INS);
+  const passkeyRequests = attemptsOf('passkey requests', SIGN_INS);
   const signUps = attemptsOf('new accounts', SIGN_UPS);
   const tokenOf = (request: IncomingMessage) => readSessionCookie(request, isSecure(request));
   const senderOf = (request: IncomingMessage): string => clientNetworkOf(proxyAddr(request, isTrusted));
@@ -62,12 +69,17 @@ export function createConsoleApi({ deps, isTrusted, signup }: ConsoleOptions): C
       token === null ? NO_CALLER : await authenticateSession(deps, token, addressOf(request, isTrusted));
     if (caller === null) return send(response, 200, { signedIn: false, signup });
     const { accountId, keyId, expiresAt } = caller;
-    const [account, key] = await Promise.all([accountState(deps, accountId), findApiKey(deps, accountId, keyId)]);
+    const [account, key, passkey] = await Promise.all([
+      accountState(deps, accountId),
+      findApiKey(deps, accountId, keyId),
+      passkeyOf(deps, caller),
+    ]);
     send(response, 200, {
       signedIn: true,
       signup,
       account: { id: accountId, name: account.name },
       key: { id: keyId, name: key!.name, prefix: key!.prefix, lastFour: key!.lastFour },
+      passkey: passkey && { id: passkey.id, name: passkey.name },
       expiresAt: formatInstant(expiresAt),
     });
   };
@@ -76,14 +88,17 @@ export function createConsoleApi({ deps, isTrusted, signup }: ConsoleOptions): C
     signIns.take(senderOf(request));
     const { key } = (request.body ?? {}) as { key?: unknown };
     if (typeof key !== 'string') throw new DomainError('invalid_request', 'key must be an API key', { field: 'key' });
-    const address = addressOf(request, isTrusted);
-    const token = await beginSession(deps, key.trim(), address);
+    await startSession(await beginSession(deps, key.trim(), addressOf(request, isTrusted)), request, response);
+  };
+
+  async function startSession(token: string, request: Request, response: Response): Promise<void> {
     await endOwn(request);
-    const { accountId, expiresAt } = (await authenticateSession(deps, token, address)).caller ?? {};
+    const { caller } = await authenticateSession(deps, token, addressOf(request, isTrusted));
+    const { accountId, expiresAt } = caller ?? {};
     request.state.accountId = accountId ?? null;
     response.setHeader('Set-Cookie', sessionCookie(token, SESSION_SECONDS, isSecure(request)));
     send(response, 201, { signedIn: true, signup, ...(expiresAt && { expiresAt: formatInstant(expiresAt) }) });
-  };
+  }
 
   const end: RequestHandler = async (request, response) => {
     await endOwn(request);
@@ -105,15 +120,24 @@ export function createConsoleApi({ deps, isTrusted, signup }: ConsoleOptions): C
     send(response, 201, { account: { id: accountId }, keyId, key });
   };
 
+  const passkeys = createPasskeyApi({
+    deps,
+    isTrusted,
+    sessionOf: createPageSession({ deps, keyUses, isTrusted }),
+    limitSignIns: (request) => signIns.take(senderOf(request)),
+    limitOthers: (request) => passkeyRequests.take(senderOf(request)),
+    startSession,
+  });
   const router = express.Router({ strict: true, caseSensitive: true });
   const readJson = createJsonReader();
-  for (const path of [SESSION_PATH, ACCOUNT_PATH]) router.all(path, named(path), unkept);
+  for (const path of [SESSION_PATH, ACCOUNT_PATH, ...Object.keys(passkeys)]) router.all(path, named(path), unkept);
   router.get(SESSION_PATH, show);
   router.post(SESSION_PATH, fromOwnPage, readJson, begin);
   router.delete(SESSION_PATH, fromOwnPage, end);
   router.all(SESSION_PATH, refuseOtherMethods('GET, HEAD, POST, DELETE, OPTIONS'));
   router.post(ACCOUNT_PATH, fromOwnPage, create);
-  router.all(ACCOUNT_PATH, refuseOtherMethods('POST, OPTIONS'));
+  for (const [path, handler] of Object.entries(passkeys)) router.post(path, fromOwnPage, readJson, handler);
+  for (const path of [ACCOUNT_PATH, ...Object.keys(passkeys)]) router.all(path, refuseOtherMethods('POST, OPTIONS'));
 
   return {
     router,

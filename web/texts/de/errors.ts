@@ -117,6 +117,11 @@ export const translations: typeof englishTranslations = [
     /^contextLength must be a whole number from 1 to (\d+), the model's maximum$/,
     (most) => `Der Kontext darf höchstens ${most} Tokens haben, das Maximum des Modells.`,
   ],
+  [
+    /^the API key has (\d+) passkeys, the maximum\b/,
+    (count) =>
+      `Dieser API-Schlüssel hat schon ${count} Passkeys, mehr sind nicht möglich. Widerrufen Sie zuerst einen.`,
+  ],
   [/^usd must be between 5 and 100000$/, () => 'Der Betrag muss zwischen 5 und 100.000 USD liegen.'],
 ];
 

@@ -39,6 +39,8 @@ export const operations: typeof english = {
   createApiKey: 'API-Schlüssel erstellen',
   revokeApiKey: 'API-Schlüssel widerrufen',
   setApiKeyLimit: 'Limit eines API-Schlüssels ändern',
+  createPasskey: 'Passkey erstellen',
+  revokePasskey: 'Passkey widerrufen',
 };
 
 export const refusals: typeof englishRefusals = {

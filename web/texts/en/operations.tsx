@@ -38,6 +38,8 @@ export const operations: Record<string, string> = {
   createApiKey: 'Create API key',
   revokeApiKey: 'Revoke API key',
   setApiKeyLimit: 'Change API key limit',
+  createPasskey: 'Create passkey',
+  revokePasskey: 'Revoke passkey',
 };
 
 /** Reasons for refusals, by the service’s code. */

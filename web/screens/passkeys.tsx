@@ -1,0 +1,161 @@
+import { useSignal } from '@preact/signals';
+import type { ResultOf } from 'gql.tada';
+import { secondsOf } from '../figures/time.js';
+import { visible } from '../figures/visible.js';
+import { Passkeys as PasskeysDocument, RevokePasskey } from '../graph/documents.js';
+import { send } from '../graph/send.js';
+import { EditDialog } from '../parts/edit-dialog.js';
+import { LocalTime } from '../parts/local-time.js';
+import { Menu } from '../parts/menu.js';
+import { Empty, Failure } from '../parts/notice.js';
+import { Table } from '../parts/table.js';
+import { accountChanges } from '../state/account.js';
+import { createPasskey, supportsPasskeys } from '../state/passkeys.js';
+import { useRead } from '../state/read.js';
+import { sessionIsOver } from '../state/session.js';
+import { say } from '../state/toasts.js';
+import { texts as house } from '../texts/en/house.js';
+import { texts } from '../texts/en/passkeys.js';
+
+type Passkey = NonNullable<ResultOf<typeof PasskeysDocument>['passkeys']>[number];
+type Key = NonNullable<ResultOf<typeof PasskeysDocument>['apiKeys']>[number];
+
+/** Lists the passkeys that can sign in to this account. */
+export function Passkeys() {
+  const { data, error, again } = useRead(PasskeysDocument, {}, accountChanges);
+  const isAdding = useSignal(false);
+  const revoking = useSignal<Passkey | null>(null);
+  const passkeys = data.value?.passkeys ?? null;
+  const keys = new Map(data.value?.apiKeys?.map((key) => [key.id, nameOf(key)]));
+  const current = data.value?.apiKeys?.find(({ isCurrent }) => isCurrent);
+  const canAdd = supportsPasskeys && current !== undefined && !passkeys?.some(({ isCurrent }) => isCurrent);
+  return (
+    <section class="panel" aria-labelledby="passkeys">
+      <div class="panel-head">
+        <h2 id="passkeys">{texts.title}</h2>
+        {canAdd && (
+          <button
+            type="button"
+            onClick={() => {
+              isAdding.value = true;
+            }}
+          >
+            {texts.add}
+          </button>
+        )}
+      </div>
+      <Failure error={error.value} />
+      {passkeys !== null && passkeys.length === 0 && (
+        <Empty icon="fingerprint-pattern" title={texts.none}>
+          {supportsPasskeys ? texts.noneHint : texts.notSupported}
+        </Empty>
+      )}
+      {passkeys !== null && passkeys.length > 0 && (
+        <Table
+          isCards
+          columns={[[texts.name], [texts.key], [texts.created], [texts.lastUse], [texts.actions, 'unseen']]}
+        >
+          {passkeys.map((passkey) => (
+            <Row
+              key={passkey.id}
+              passkey={passkey}
+              apiKey={keys.get(passkey.keyId) ?? passkey.keyId}
+              onRevoke={() => {
+                revoking.value = passkey;
+              }}
+            />
+          ))}
+        </Table>
+      )}
+      {isAdding.value && current !== undefined && (
+        <EditDialog
+          title={texts.add}
+          submitLabel={texts.create}
+          change={async (typed) => {
+            const name = String(typed.get('name')).trim();
+            await createPasskey(name);
+            say(texts.added(visible(name)));
+          }}
+          onTried={again}
+          onClose={() => {
+            isAdding.value = false;
+          }}
+        >
+          <label class="field">
+            <span>{texts.name}</span>
+            <input name="name" required maxLength={60} placeholder={texts.nameExample} autocomplete="off" />
+          </label>
+          <p class="small quiet">{texts.addHint(nameOf(current))}</p>
+        </EditDialog>
+      )}
+      {revoking.value !== null && (
+        <Revoke
+          passkey={revoking.value}
+          onTried={again}
+          onClose={() => {
+            revoking.value = null;
+          }}
+        />
+      )}
+    </section>
+  );
+}
+
+/** Returns a label for a key, because several may have no name. */
+const nameOf = ({ name, lastFour }: Key): string => (name === null ? `…${lastFour}` : visible(name));
+
+interface RowProps {
+  passkey: Passkey;
+  /** Label of the API key that the passkey belongs to. */
+  apiKey: string;
+  onRevoke(): void;
+}
+
+function Row({ passkey: { name, host, isCurrent, createdAt, lastUsedAt }, apiKey, onRevoke }: RowProps) {
+  const actions = house.actionsOf(visible(name));
+  return (
+    <tr>
+      <th scope="row">
+        {visible(name)} {isCurrent && <span class="badge good">{texts.thisSession}</span>}
+        {host !== location.hostname && <span class="small quiet"> {texts.onlyAt(host)}</span>}
+      </th>
+      <td data-label={texts.key}>{apiKey}</td>
+      <td data-label={texts.created}>
+        <LocalTime at={secondsOf(createdAt)} />
+      </td>
+      <td data-label={texts.lastUse}>
+        {lastUsedAt === null ? <span class="quiet">{texts.never}</span> : <LocalTime at={secondsOf(lastUsedAt)} />}
+      </td>
+      <td class="number">
+        <Menu label={actions} items={[{ name: texts.revoke, icon: 'trash-2', isDanger: true, onChoose: onRevoke }]} />
+      </td>
+    </tr>
+  );
+}
+
+interface RevokeProps {
+  passkey: Passkey;
+  onTried(): void;
+  onClose(): void;
+}
+
+function Revoke({ passkey: { id, name, isCurrent }, onTried, onClose }: RevokeProps) {
+  const revoke = async () => {
+    await send(RevokePasskey, { id });
+    if (isCurrent) sessionIsOver();
+    else say(texts.revoked(visible(name)));
+  };
+  return (
+    <EditDialog
+      title={texts.revokeQuestion(visible(name))}
+      submitLabel={texts.revoke}
+      isDanger
+      change={revoke}
+      onTried={onTried}
+      onClose={onClose}
+    >
+      <p>{texts.revokeHint}</p>
+      {isCurrent && <p class="notice warn">{texts.revokeCurrent}</p>}
+    </EditDialog>
+  );
+}
