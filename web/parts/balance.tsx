@@ -1,35 +1,11 @@
 import type { ComponentChildren } from 'preact';
 import { type Micro, usd } from '../figures/money.js';
-import { balanceNow, type Figures, monthSpendNow } from '../state/account.js';
+import { balanceNow, type Figures } from '../state/account.js';
 import { serverNow } from '../state/clock.js';
 import { forecast } from '../state/forecast.js';
 import { texts } from '../texts/en/balance.js';
 import { Amount } from './amount.js';
 import { Time } from './time.js';
-
-/** Shows the balance, burn rate, spend and the month's forecast. */
-export function Balance({ known }: { known: Figures }) {
-  const expected = forecast.value;
-  return (
-    <section class="panel padded stack" aria-label={texts.balance}>
-      <div class="facts">
-        <BalanceFigure />
-        <Headline name="burn" label={texts.burn}>
-          <Amount of={known.burn} unit="USD/h" />
-        </Headline>
-        <Headline name="month" label={texts.spent}>
-          <Amount of={monthSpendNow.value} unit="USD" />
-        </Headline>
-        {expected !== null && (
-          <Headline name="forecast" label={texts.forecast}>
-            <Amount of={expected.total} unit="USD" />
-          </Headline>
-        )}
-      </div>
-      <Outlook known={known} />
-    </section>
-  );
-}
 
 /** The balance as a headline. */
 export const BalanceFigure = () => (

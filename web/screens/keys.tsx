@@ -11,6 +11,7 @@ import { Dialog } from '../parts/dialog.js';
 import { EditDialog } from '../parts/edit-dialog.js';
 import { Facts } from '../parts/facts.js';
 import { Icon } from '../parts/icon.js';
+import { loaded } from '../parts/loaded.js';
 import { LocalTime } from '../parts/local-time.js';
 import { Menu } from '../parts/menu.js';
 import { Empty, Failure } from '../parts/notice.js';

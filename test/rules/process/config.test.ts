@@ -13,6 +13,7 @@ const DEFAULTS: Config = {
   databaseReplicaUrl: null,
   secretsKeys: null,
   webhookNetworks: [],
+  modelHub: null,
   smtpUrl: null,
   smtpTls: 'required',
   mailFrom: null,
