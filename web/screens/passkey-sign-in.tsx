@@ -10,9 +10,11 @@ export function PasskeySignIn() {
   return (
     <>
       <Failure error={error.value} />
-      <button type="button" aria-disabled={isBusy.value} onClick={() => void run(signInWithPasskey)}>
-        {texts.signIn}
-      </button>
+      <div>
+        <button type="button" aria-disabled={isBusy.value} onClick={() => void run(signInWithPasskey)}>
+          {texts.signIn}
+        </button>
+      </div>
     </>
   );
 }
