@@ -208,7 +208,7 @@ function Sentence({ of: one }: { of: Attention }) {
     case 'failed':
       return texts.failed(name, machineMessage(one.instance.runtime?.message));
     case 'not-started':
-      return texts.notStarted(name, at);
+      return texts.notStarted(name, at, machineMessage(one.instance.runtime?.message));
     case 'preempted':
       return texts.preempted(name, at);
     case 'ended-badly':

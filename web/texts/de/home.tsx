@@ -51,9 +51,9 @@ export const texts: typeof english = {
     </>
   ),
   failedSilently: 'die Maschine meldet keinen Grund',
-  notStarted: (name, at) => (
+  notStarted: (name, at, why) => (
     <>
-      {name} konnte nicht gestartet werden. Angehalten: {at}.
+      {name} konnte nicht gestartet werden (angehalten: {at}): {why}
     </>
   ),
   preempted: (name, at) => (

@@ -53,9 +53,9 @@ export const texts = {
     </>
   ),
   failedSilently: 'its machine reports no reason',
-  notStarted: (name: Shown, at: Shown) => (
+  notStarted: (name: Shown, at: Shown, why: Shown) => (
     <>
-      {name} couldn’t be started. It stopped {at}.
+      {name} couldn’t be started and stopped {at}: {why}
     </>
   ),
   preempted: (name: Shown, at: Shown) => (
