@@ -115,12 +115,12 @@ function Row({ passkey: { name, host, isCurrent, createdAt, lastUsedAt }, apiKey
   const actions = house.actionsOf(visible(name));
   return (
     <tr>
-      <th scope="row">
+      <th scope="row" class="wide">
         {visible(name)} {isCurrent && <span class="badge good">{texts.thisSession}</span>}
         {host !== location.hostname && <span class="small quiet"> {texts.onlyAt(host)}</span>}
       </th>
       <td data-label={texts.key}>{apiKey}</td>
-      <td data-label={texts.created}>
+      <td class="no-card" data-label={texts.created}>
         <LocalTime at={secondsOf(createdAt)} />
       </td>
       <td data-label={texts.lastUse}>
