@@ -5,7 +5,10 @@ import { alignColumns } from '../std/columns.js';
 type Line = readonly [names: string, text?: string];
 
 const GROUPS: Readonly<Record<string, readonly Line[]>> = {
-  Browse: [['pricing'], ['offers'], ['memory']],
+  Browse: [
+    ['pricing'],
+    ['offers, memory', 'List free machines, or show the memory that a model needs'],
+  ],
   Rent: [
     ['deploy', 'Rent a machine'],
     ['run', 'Run a command on a new instance, then destroy it'],
@@ -20,7 +23,7 @@ const GROUPS: Readonly<Record<string, readonly Line[]>> = {
     ['top, metrics', 'Show the load of instances, now or over time'],
     ['timeline'],
   ],
-  Connect: [['ssh'], ['cp'], ['open'], ['logs'], ['ssh-key']],
+  Connect: [['ssh'], ['cp, open', 'Copy files, or open a web port in the browser'], ['logs'], ['ssh-key']],
   Data: [['volume'], ['secret'], ['template']],
   Money: [
     ['balance, limit', 'Show your credit, or show or set a spend limit'],

@@ -204,8 +204,8 @@ export const SETTINGS = {
     group: 'Callers',
     name: 'modelHub',
     takes: text('an https URL such as https://huggingface.co (http only for loopback)', readHub),
-    unset: 'models are not read; renters paste the config.json',
-    about: 'Hub from which the gateway reads the config.json of models that renters name.',
+    unset: 'renters paste the config.json',
+    about: 'Hub from which the gateway reads language models that renters name.',
   },
   SMTP_URL: {
     group: 'Mail',

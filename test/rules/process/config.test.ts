@@ -241,6 +241,20 @@ const VARIABLES: Record<string, Variable> = {
     refuses: ['off', '10.0.0.0/33', 'localhost', '10.0.0.0/8,', 'fe80::1%eth0'],
     message: 'must be none, or networks such as 10.1.0.0/16,127.0.0.1',
   },
+  MODEL_HUB: {
+    takes: [
+      ['https://huggingface.co/', { modelHub: 'https://huggingface.co' }],
+      ['http://127.0.0.1:8080/hub', { modelHub: 'http://127.0.0.1:8080/hub' }],
+    ],
+    refuses: [
+      'huggingface.co',
+      'http://huggingface.co',
+      'http://127.0.0.1.example.com',
+      'https://user:word@huggingface.co',
+      'https://huggingface.co/?q',
+    ],
+    message: 'must be an https URL such as https://huggingface.co (http only for loopback)',
+  },
   SMTP_URL: {
     takes: [
       ['smtp://user:pass%40word@mail.example:587', { smtpUrl: 'smtp://user:pass%40word@mail.example:587' }],
@@ -589,6 +603,7 @@ describe('.env.example', () => {
       'MAIL_FROM',
       'MARKET_SOURCE',
       'METRICS_PORT',
+      'MODEL_HUB',
       'OPERATOR_ADDRESS',
       'OTEL_EXPORTER_OTLP_ENDPOINT',
       'OTEL_EXPORTER_OTLP_HEADERS',

@@ -120,7 +120,7 @@ describe('the OpenAPI document', () => {
       const { operationId, tags, summary, description, security, ...sent } = operation;
       const { parameters = [], requestBody, responses, ...rest } = sent;
       expect(rest).toEqual({});
-      expect(tags).toEqual([expect.stringMatching(/^(Balance|GPUs|Instances|Offers|Proofs|Volumes)$/)]);
+      expect(tags).toEqual([expect.stringMatching(/^(Balance|GPUs|Instances|Models|Offers|Proofs|Volumes)$/)]);
       expect(description.length).toBeGreaterThan(summary.length);
       expect(operationId).toMatch(/^[a-z]+[A-Z][A-Za-z]+$/);
       expect(summary.length).toBeGreaterThan(10);
@@ -357,6 +357,9 @@ describe('the OpenAPI document', () => {
       'LogRoots',
       'MetricPoint',
       'ModePrices',
+      'ModelMemory',
+      'ModelMemoryRequest',
+      'ModelSplit',
       'MoveRequest',
       'NetMbps',
       'Offer',

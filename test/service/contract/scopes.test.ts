@@ -157,7 +157,8 @@ describe('a scope', () => {
     'is checked for REST $method $path',
     async ({ method, path, document, index }) => {
       const [, fieldName] = /result: (\w+)/.exec(document)!;
-      const needed = OPERATION_SCOPES[`${method === 'GET' ? 'Query' : 'Mutation'}.${fieldName}`]!;
+      const kind = document.trimStart().startsWith('mutation') ? 'Mutation' : 'Query';
+      const needed = OPERATION_SCOPES[`${kind}.${fieldName}`]!;
       for (const scope of scopesFor(needed, index)) {
         const { status, body } = await keys[scope].renter.rest(
           method,

@@ -65,7 +65,7 @@ export const texts: typeof english = {
       other: `${number(count)} Maschinen verfügbar`,
     }),
   asOf: (time) => `Stand ${time}`,
-  deployBest: 'Beste mieten',
+  deployBest: 'Beste Maschine mieten',
   none: 'Zurzeit passt keine Maschine zu diesen Filtern',
   noneHint:
     'Entfernen Sie einen Filter, oder schließen Sie Maschinen mit einer unterbrechbaren Instanz ein. Die Liste aktualisiert sich automatisch.',

@@ -44,7 +44,7 @@ export const screenKeywords: Record<NavigationPath, string> = {
 
 /** [name, keywords]. */
 export const tasks = {
-  rent: ['Rent the best match', 'deploy new instance launch create machine'],
+  rent: ['Deploy the best match', 'deploy new instance launch create machine'],
   credit: ['Add credit', 'top up pay deposit bitcoin monero'],
   key: ['Create API key', 'token new'],
   sshKey: ['Add SSH key', 'public key new'],
@@ -61,7 +61,7 @@ export const shortcuts: Record<ShortcutName, string> = {
   sheet: 'Show these shortcuts',
   search: 'Search this screen, or everywhere',
   undo: 'Undo last action',
-  rent: 'Rent a machine',
+  rent: 'Deploy an instance',
   home: 'Go to Home',
   machines: 'Go to Machines',
   instances: 'Go to Instances',

@@ -17,7 +17,7 @@ export const texts = {
   keyStep: 'Add your SSH key',
   keyWhy: (tool: Shown) => <>Its private part opens every instance. A key created with {tool} is fine.</>,
   addKey: 'Add SSH key',
-  rentStep: 'Rent your first machine',
+  rentStep: 'Deploy your first instance',
   rentWhy: 'Choose a model and a template. The instance runs within seconds, and you can stop it at any time.',
   seeMachines: 'See machines',
   attention: 'Needs attention',

@@ -23,7 +23,7 @@ export const texts = {
   atMost: 'Maximum price (USD/h)',
   nothingRented: 'nothing was rented',
   cancel: 'Cancel',
-  renting: 'Renting …',
+  renting: 'Deploying …',
   doMove: 'Move',
   releaseHint:
     'Changes since the last snapshot will be lost. Release a volume only if its host doesn’t come back or doesn’t finish.',

@@ -52,7 +52,7 @@ export const texts = {
   used: (used: string, total: string) => `${used} of ${total}`,
   choose: (machine: string) => `Choose ${machine}`,
   noAgent: 'no host agent',
-  noAgentTitle: 'Renting this machine creates a record, but runs nothing',
+  noAgentTitle: 'Deploying on this machine creates a record, but runs nothing',
   deploy: 'Deploy',
   needsName: 'Enter the model’s name to deploy it.',
 };

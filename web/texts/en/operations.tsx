@@ -1,7 +1,7 @@
 /** Requests that a key can make, by the service’s names for them. */
 export const operations: Record<string, string> = {
-  deploy: 'Rent machine',
-  deployBest: 'Rent best match',
+  deploy: 'Deploy',
+  deployBest: 'Deploy best match',
   start: 'Start',
   stop: 'Stop',
   destroy: 'Destroy',
@@ -47,7 +47,7 @@ export const refusals: Record<string, string> = {
   unauthorized: 'the key wasn’t valid',
   forbidden: 'the key doesn’t permit this',
   not_found: 'not found',
-  deploy_failed: 'it couldn’t be rented',
+  deploy_failed: 'it couldn’t be deployed',
   action_failed: 'it wasn’t possible at that time',
   idempotency_in_progress: 'the same request was in progress',
   idempotency_mismatch: 'its idempotency key was already used for another request',

@@ -4,7 +4,7 @@ export const texts = {
   lead: 'A volume is your own disk. Its data is saved every few minutes and when an instance stops, so you can continue your work on any machine.',
   yours: 'Your volumes',
   none: 'No volumes yet',
-  noneHint: 'Create one and choose it when you rent a machine.',
+  noneHint: 'Create one and choose it when you deploy.',
   name: 'Name',
   size: 'Size (GB)',
   stored: 'Stored',
