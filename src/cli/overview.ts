@@ -5,10 +5,7 @@ import { alignColumns } from '../std/columns.js';
 type Line = readonly [names: string, text?: string];
 
 const GROUPS: Readonly<Record<string, readonly Line[]>> = {
-  Browse: [
-    ['pricing'],
-    ['offers, memory', 'List free machines, or show the memory that a model needs'],
-  ],
+  Browse: [['pricing'], ['offers, memory', "List machines, or show a model's memory needs"]],
   Rent: [
     ['deploy', 'Rent a machine'],
     ['run', 'Run a command on a new instance, then destroy it'],
@@ -35,7 +32,7 @@ const GROUPS: Readonly<Record<string, readonly Line[]>> = {
     ['login, logout', 'Save or remove an API key'],
     ['config'],
     ['key, passkey', 'Manage API keys, or passkeys for the console'],
-    ['billing'],
+    ['billing', 'Show or replace your name and address on invoices'],
     ['activity'],
   ],
   Automation: [
