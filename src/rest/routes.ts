@@ -30,8 +30,8 @@ type Tag = keyof typeof TAGS;
 export const TAGS = {
   Balance: 'Credit and spend of the account.',
   GPUs: 'The price sheet. Public.',
-  Models: 'GPU memory that language models need. Public.',
   Instances: 'Rentals of the account: deploy, list, start, stop, destroy.',
+  Models: 'GPU memory that language models need. Public.',
   Offers: 'Machines that can be deployed now. Public.',
   Proofs: 'Signed roots of the public log, and proofs that it covers an account. Roots are public.',
   Volumes: 'Disks of the account that outlive machines: create, list, grow, delete.',
