@@ -213,9 +213,7 @@ function Sheet({ trends }: { trends: Trends }) {
       <div class="panel-head">
         <h2 id="prices-name">{texts.priceSheet}</h2>
         <p class="small quiet">
-          {sheet.value === null
-            ? texts.perGpuHour
-            : texts.marketOf(dayText(sheet.value.pricing.marketSnapshot))}
+          {sheet.value === null ? texts.perGpuHour : texts.marketOf(dayText(sheet.value.pricing.marketSnapshot))}
         </p>
       </div>
       <Table

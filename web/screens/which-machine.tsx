@@ -86,10 +86,7 @@ function Requirements() {
       </Field>
       <GpuCount />
       <Field label={texts.region}>
-        <Select
-          name="region"
-          options={[...regions.value.values()].map((region) => [region.code, placeName(region)])}
-        />
+        <Select name="region" options={[...regions.value.values()].map((region) => [region.code, placeName(region)])} />
       </Field>
     </div>
   );
