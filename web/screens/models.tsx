@@ -284,7 +284,6 @@ function Result({ memory }: { memory: Memory }) {
               <button
                 type="button"
                 class="primary"
-                aria-disabled={memory.model === null}
                 onClick={() => {
                   if (memory.model !== null) deployModel(memory.model, memory, chosen);
                   else document.querySelector<HTMLElement>('input[name="model"]')?.focus();
