@@ -88,9 +88,16 @@ interface InputsProps {
 function Inputs({ config, hub, isRead }: InputsProps) {
   const hasConfig = config.value !== '';
   const needsName = hasConfig && (query.value.get('model') ?? '') === '';
-  const typed = (name: string) => query.value.get(name) ?? '';
-  const change = (name: string) => (event: { currentTarget: { value: string } }) =>
+  // Until a field is left, its text is only here, so that drawing the form again doesn't remove it.
+  const drafts = useRef<Record<string, string>>({});
+  const typed = (name: string) => drafts.current[name] ?? query.value.get(name) ?? '';
+  const draft = (name: string) => (event: { currentTarget: { value: string } }) => {
+    drafts.current[name] = event.currentTarget.value;
+  };
+  const change = (name: string) => (event: { currentTarget: { value: string } }) => {
+    delete drafts.current[name];
     setQuery({ [name]: event.currentTarget.value.trim() }, { replace: true });
+  };
   // What was pasted is folded once it could be read. What is typed stays open.
   const isFolded = useSignal(false);
   const isTuned = typed('parameters') !== '' || typed('bits') !== '';
@@ -120,6 +127,7 @@ function Inputs({ config, hub, isRead }: InputsProps) {
             spellcheck={false}
             placeholder={texts.modelHint}
             value={typed('model')}
+            onInput={draft('model')}
             onChange={change('model')}
           />
         </label>
@@ -131,6 +139,7 @@ function Inputs({ config, hub, isRead }: InputsProps) {
             min="1"
             placeholder={number(8192)}
             value={typed('context')}
+            onInput={draft('context')}
             onChange={change('context')}
           />
         </label>
@@ -142,6 +151,7 @@ function Inputs({ config, hub, isRead }: InputsProps) {
             min="1"
             placeholder="4"
             value={typed('requests')}
+            onInput={draft('requests')}
             onChange={change('requests')}
           />
         </label>
@@ -193,6 +203,7 @@ function Inputs({ config, hub, isRead }: InputsProps) {
               autocomplete="off"
               placeholder={texts.fromConfig}
               value={typed('parameters')}
+              onInput={draft('parameters')}
               onChange={change('parameters')}
             />
           </label>
