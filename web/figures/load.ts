@@ -2,7 +2,7 @@ import type { ResultOf } from 'gql.tada';
 import type { InstanceMetrics } from '../graph/documents.js';
 import { texts } from '../texts/en/load.js';
 import { locale } from '../texts/en/locale.js';
-import { fixed } from './number.js';
+import { fixed, percent } from './number.js';
 import { fileSize, unitOf } from './size.js';
 import { tickText } from './ticks.js';
 import { secondsOf } from './time.js';
@@ -132,12 +132,12 @@ export function newestOf({ values }: Line): number | null {
   return values.findLast((value) => value !== null) ?? null;
 }
 
-/** Formats a value with the unit that suits it: "97 %", "4.3 kB/s", "512 MiB". */
+/** Formats a value with the unit that suits it: "97%", "4.3 kB/s", "512 MiB". */
 export function valueText(value: number | null, of: Quantity): string {
   if (value === null) return '–';
   switch (of) {
     case 'percent':
-      return `${fixed(value, 0)} %`;
+      return percent(value);
     case 'size':
       return fileSize(value);
     case 'rate':
@@ -151,12 +151,14 @@ export function valueText(value: number | null, of: Quantity): string {
   }
 }
 
-const AXIS_UNITS = { percent: '%', gpuMemory: 'GiB', power: 'W', temperature: '°C' };
+const AXIS_UNITS = { percent: '', gpuMemory: 'GiB', power: 'W', temperature: '°C' };
 
 /** Formats the marks of an axis, which are `apart` units apart. They all have the same unit. */
 export function marksText(marks: readonly number[], apart: number, of: Quantity): string[] {
   const isBytes = of === 'size' || of === 'rate';
   const unit = isBytes ? unitOf(marks.at(-1) ?? 0) : { name: AXIS_UNITS[of], bytes: 1 };
   const name = of === 'rate' ? `${unit.name}/s` : unit.name;
-  return marks.map((mark) => (mark === 0 ? '0' : `${tickText(mark / unit.bytes, apart / unit.bytes)} ${name}`));
+  const text = (mark: number) =>
+    of === 'percent' ? percent(mark) : `${tickText(mark / unit.bytes, apart / unit.bytes)} ${name}`;
+  return marks.map((mark) => (mark === 0 ? '0' : text(mark)));
 }

@@ -12,6 +12,8 @@ export const secondsOf = (instant: string): number => Math.floor(Date.parse(inst
 
 const day = new Intl.DateTimeFormat(locale, { weekday: 'long' });
 const date = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', year: 'numeric' });
+const dateOfYear = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short' });
+const dateOnly = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: 'UTC' });
 const clock = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit' });
 const clockOfSeconds = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit', second: '2-digit' });
 const clockUtc = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit', timeZone: 'UTC' });
@@ -26,13 +28,29 @@ const exact = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 
 const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'always' });
 const dateUtc = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', timeZone: 'UTC' });
 
-/** Formats a local time: "today 14:05", "Tuesday 14:05" within six days of now, otherwise "3 Dec 2026, 14:05". */
+/** Dates within eleven months need no year. */
+const YEAR_AFTER = 335 * DAY;
+
+/** Returns whether a time is so far from now that `localTime` shows its date. */
+export const isFar = (at: number, now: number): boolean => Math.abs(at - now) >= 6 * DAY;
+
+/**
+ * Formats a local time: "today at 14:05", "Tuesday at 14:05" within six days of now, and otherwise "3 Dec at 14:05". The
+ * year is only shown if the month could be mistaken for another year's.
+ */
 export function localTime(at: number, now: number): string {
   const [then, today] = [new Date(at * 1_000), new Date(now * 1_000)];
   const time = clock.format(then);
   if (then.toDateString() === today.toDateString()) return texts.today(time);
-  return Math.abs(at - now) < 6 * DAY ? texts.onWeekday(day.format(then), time) : texts.onDate(date.format(then), time);
+  if (!isFar(at, now)) return texts.onWeekday(day.format(then), time);
+  const format = Math.abs(at - now) < YEAR_AFTER ? dateOfYear : date;
+  return texts.onDate(unbroken(format.format(then)), time);
 }
+
+const unbroken = (text: string): string => text.replaceAll(' ', '\u00a0');
+
+/** Formats a date such as 2026-11-27: "27 Nov 2026". */
+export const dayText = (date: string): string => unbroken(dateOnly.format(new Date(`${date}T00:00:00Z`)));
 
 /** Formats a local time with seconds: "14:05:09". */
 export const timeToSecond = (at: number): string => clockOfSeconds.format(new Date(at * 1_000));
@@ -71,7 +89,7 @@ export function monthEnd(now: number): number {
 
 export const isUtcHere = (at: number): boolean => new Date(at * 1_000).getTimezoneOffset() === 0;
 
-/** Formats a duration in its two largest units: "4 d 3 h", "12 min 5 s". */
+/** Formats a duration in its two largest units: "4 d 3 h", "12 min 5 s". It isn't broken across lines. */
 export function duration(seconds: number): string {
   const units = [
     [DAY, texts.days],
@@ -83,17 +101,17 @@ export function duration(seconds: number): string {
     0,
     units.findIndex(([size]) => seconds >= size),
   );
-  if (seconds < 1) return `0 ${texts.seconds}`;
+  if (seconds < 1) return texts.seconds(0);
   let rest = seconds;
   return units
     .slice(first, first + 2)
     .map(([size, unit]) => {
       const count = Math.floor(rest / size);
       rest -= count * size;
-      return count === 0 ? '' : `${count} ${unit}`;
+      return count === 0 ? '' : unit(count);
     })
     .filter((text) => text !== '')
-    .join(' ');
+    .join('\u00a0');
 }
 
 /** Formats a countdown: "23:59:08". */

@@ -524,6 +524,21 @@ export const Home = graphql(`
   }
 `);
 
+/** Fetches the spend by day for the Home screen. */
+export const RecentDays = graphql(`
+  query RecentDays($from: Date!) {
+    spendByDay(from: $from, limit: 1) {
+      from
+      to
+      total
+      days {
+        date
+        total
+      }
+    }
+  }
+`);
+
 /** Follows everything that the page shows about an account, in a single stream. */
 export const AccountChanged = graphql(
   `

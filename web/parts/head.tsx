@@ -55,7 +55,7 @@ export function Head() {
               {texts.signOut}
             </button>
           )}
-          {session.value === 'out' && (
+          {session.value === 'out' && path.value !== '/sign-in' && (
             <a class="button" href="/sign-in">
               {texts.signIn}
             </a>
@@ -103,7 +103,11 @@ function More() {
 }
 
 /** Screens without their own link, with the link they belong to. */
-const BELOW: Readonly<Record<string, string>> = { '/deploy': '/machines', '/launch': '/machines' };
+const BELOW: Readonly<Record<string, string>> = {
+  '/deploy': '/machines',
+  '/launch': '/machines',
+  '/models': '/machines',
+};
 
 function isAt(to: string): boolean {
   const first = `/${path.value.split('/')[1]}`;

@@ -1,13 +1,15 @@
 import { computed } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
+import { percent } from '../figures/number.js';
 import { type Instance, type Load, loadNow } from '../state/account.js';
 import { texts } from '../texts/en/instances.js';
 
 /** The cell with an instance's load. It is drawn again only if the load differs by a percent. */
 export function LoadCell({ instance: { id, runtime } }: { instance: Instance }) {
-  const text = useMemo(() => computed(() => textOf(loadNow(id))), [id]).value;
   // The first figure is drawn, and the others appear on hover.
-  const [name = '', percent = ''] = text.split(' ');
+  const text = useMemo(() => computed(() => textOf(loadNow(id))), [id]).value;
+  const [, name = '', digits = ''] = /^(\w+) (\d+)/.exec(text) ?? [];
+  const share = Number(digits);
   return (
     <td class="i-load">
       {text === '' ? (
@@ -17,24 +19,24 @@ export function LoadCell({ instance: { id, runtime } }: { instance: Instance }) 
       ) : (
         <span class="load-meter figure" title={text}>
           <span class="load-bar" aria-hidden="true">
-            <span style={{ width: `${Math.min(100, Number(percent))}%` }} />
+            <span style={{ width: `${Math.min(100, share)}%` }} />
           </span>
           <span class={name === 'GPU' ? 'hidden' : 'quiet small'}>{name} </span>
-          {percent} %
+          {percent(share)}
         </span>
       )}
     </td>
   );
 }
 
-/** Describes a load: "GPU 97 % · CPU 31 %". Empty if it is unknown. */
+/** Describes a load: "GPU 97% · CPU 31%". Empty if it is unknown. */
 function textOf(load: Load | null): string {
   if (load === null) return '';
   const figures = [
     ['GPU', busyOf(load)],
     ['CPU', load.cpuPercent],
   ] as const;
-  return figures.flatMap(([name, percent]) => (percent === null ? [] : `${name} ${percent.toFixed(0)} %`)).join(' · ');
+  return figures.flatMap(([name, share]) => (share === null ? [] : `${name} ${percent(share)}`)).join(' · ');
 }
 
 /** Returns the percentage that an instance's row shows: that of its GPUs if it is known, or else of its CPUs. */

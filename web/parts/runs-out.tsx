@@ -1,4 +1,4 @@
-import { localTime } from '../figures/time.js';
+import { isFar, localTime } from '../figures/time.js';
 import { figures } from '../state/account.js';
 import { serverNow } from '../state/clock.js';
 import { texts } from '../texts/en/runs-out.js';
@@ -13,5 +13,6 @@ export function RunsOut() {
   const { exhaustsAt, burn } = known;
   if (exhaustsAt === null) return <>{burn === 0n ? texts.nothingCosts : texts.lastsForYears}</>;
   if (exhaustsAt <= serverNow.value) return <span class="bad">{texts.ranOut}</span>;
-  return texts.runsOut(localTime(exhaustsAt, serverNow.value));
+  const now = serverNow.value;
+  return texts.runsOut(localTime(exhaustsAt, now), isFar(exhaustsAt, now));
 }

@@ -1,3 +1,5 @@
+import { percent } from '../figures/number.js';
+
 /** Dimensions in units of the view box. */
 const [WIDTH, HEIGHT, EDGE] = [80, 22, 2];
 
@@ -20,10 +22,10 @@ export function Sparkline({ values }: { values: readonly number[] }) {
   );
 }
 
-/** Returns the change from the first value to the last, such as "−4 %", or null if there is nothing to compare. */
+/** Returns the change from the first value to the last, such as "−4%", or null if there is nothing to compare. */
 export function changeOf(values: readonly number[]): string | null {
   const [first, last] = [values[0], values.at(-1)];
   if (values.length < 2 || first === undefined || last === undefined || first === 0) return null;
-  const percent = Math.round((last / first - 1) * 100);
-  return percent === 0 ? '0 %' : `${percent > 0 ? '+' : '−'}${Math.abs(percent)} %`;
+  const change = Math.round((last / first - 1) * 100);
+  return `${change === 0 ? '' : change > 0 ? '+' : '−'}${percent(Math.abs(change))}`;
 }

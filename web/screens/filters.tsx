@@ -7,7 +7,7 @@ import { ModelName } from '../parts/model-name.js';
 import { Clear, Field, NumberField, Select } from '../parts/query-fields.js';
 import { chosenGpus, FILTER_NAMES, toggledGpu } from '../state/filters.js';
 import { query, setQuery } from '../state/location.js';
-import { modelName, regionName, regions } from '../state/market.js';
+import { modelName, placeName, regionName, regions } from '../state/market.js';
 import { texts } from '../texts/en/machines.js';
 import { SavedSearches } from './saved-searches.js';
 
@@ -41,7 +41,7 @@ export function Filters() {
           name="region"
           label={texts.region}
           any={texts.anyRegion}
-          options={[...regions.value.values()].map(({ code, name, country }) => [code, `${name}, ${country}`])}
+          options={[...regions.value.values()].map((region) => [region.code, placeName(region)])}
         />
         <button
           type="button"

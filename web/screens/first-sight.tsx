@@ -2,6 +2,7 @@ import { useComputed, useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { decimalsOf, micro, rate, usd } from '../figures/money.js';
 import { number } from '../figures/number.js';
+import { dayText } from '../figures/time.js';
 import { FreeByRegion, PriceTrends } from '../graph/documents.js';
 import { Icon } from '../parts/icon.js';
 import { Failure } from '../parts/notice.js';
@@ -32,6 +33,8 @@ const CHEAPER_MODES = MODES.slice(1);
 const CLASSES = ['FLAGSHIP', 'DATACENTER', 'CONSUMER_FLAGSHIP'] as const;
 /** Maximum number of regions listed under the map. */
 const MAX_REGIONS = 3;
+/** The prices' decimals, or more where a price needs them. */
+const DECIMALS = 3;
 /** Number of models shown before the user requests all of them. */
 const MODELS_FIRST = 12;
 
@@ -48,28 +51,26 @@ export function FirstSight() {
   const trends: Trends = new Map(history?.map(({ gpu, onDemand }) => [gpu, onDemand]));
   return (
     <div class="first-sight">
-      <section class="hero">
-        <div class="hero-words">
-          <h1 tabIndex={-1}>{texts.heading}</h1>
-          <p>{texts.what}</p>
-          <div class="row">
-            <a class="button primary large" href="/deploy">
-              {texts.deployGpu}
-              <Icon name="arrow-right" />
-            </a>
-            <a class="button large" href="#prices">
-              {texts.allPrices}
-            </a>
-          </div>
-          <Free regionsFree={free} machines={regional?.totalCount ?? null} />
+      <div class="hero-words">
+        <h1 tabIndex={-1}>{texts.heading}</h1>
+        <p>{texts.what}</p>
+        <div class="row">
+          <a class="button primary large" href="/deploy">
+            {texts.deployGpu}
+            <Icon name="arrow-right" />
+          </a>
+          <a class="button large" href="#prices">
+            {texts.allPrices}
+          </a>
         </div>
-        <section class="where" aria-label={texts.where}>
-          <WorldMap free={free} />
-          <TopRegions free={free} />
-        </section>
-      </section>
+        <Free regionsFree={free} machines={regional?.totalCount ?? null} />
+      </div>
       {sheetError.value !== null && sheet.value === null && <Failure error={sheetError.value} />}
       <Leading trends={trends} />
+      <section class="where" aria-label={texts.where}>
+        <WorldMap free={free} />
+        <TopRegions free={free} />
+      </section>
       <Reasons />
       <Sheet trends={trends} />
     </div>
@@ -109,14 +110,14 @@ function Leading({ trends }: { trends: Trends }) {
               <span class="badge">{vramGb} GB</span>
             </div>
             <p class="leading-price">
-              <span class="figure">{rate(micro(pricePerGpuHour.onDemand))}</span>{' '}
+              <span class="figure">{rate(micro(pricePerGpuHour.onDemand), DECIMALS)}</span>{' '}
               <span class="quiet">{texts.perGpuHour}</span>
             </p>
             <dl class="leading-modes small">
               {CHEAPER_MODES.map(({ price, name: mode }) => (
                 <div key={price}>
                   <dt>{mode}</dt>
-                  <dd>{rate(micro(pricePerGpuHour[price]))}</dd>
+                  <dd>{rate(micro(pricePerGpuHour[price]), DECIMALS)}</dd>
                 </div>
               ))}
             </dl>
@@ -193,16 +194,18 @@ function TopRegions({ free }: { free: ReadonlyMap<string, number> }) {
   );
 }
 
-/** Lists every model with its prices and their history, and links each to its machines. */
+const onDemand = ({ pricePerGpuHour }: Model): number => pricePerGpuHour.onDemand;
+
+/** Lists every model with its prices and their history, the most expensive first, and links each to its machines. */
 function Sheet({ trends }: { trends: Trends }) {
   const isWhole = useSignal(false);
-  const all = [...models.value.values()];
+  const all = [...models.value.values()].sort((one, other) => onDemand(other) - onDemand(one));
   const shown = isWhole.value ? all : all.slice(0, MODELS_FIRST);
   const hasTrends = [...trends.values()].some((values) => values.length > 1);
   const decimals = MODES.map(({ price }) =>
     decimalsOf(
       all.map((model) => micro(model.pricePerGpuHour[price])),
-      3,
+      DECIMALS,
     ),
   );
   return (
@@ -210,9 +213,7 @@ function Sheet({ trends }: { trends: Trends }) {
       <div class="panel-head">
         <h2 id="prices-name">{texts.priceSheet}</h2>
         <p class="small quiet">
-          {sheet.value === null
-            ? texts.perGpuHour
-            : texts.marketOf(<span class="nowrap">{sheet.value.pricing.marketSnapshot}</span>)}
+          {sheet.value === null ? texts.perGpuHour : texts.marketOf(dayText(sheet.value.pricing.marketSnapshot))}
         </p>
       </div>
       <Table
@@ -234,9 +235,7 @@ function Sheet({ trends }: { trends: Trends }) {
                 {name}
               </a>
             </th>
-            <td class="number wide-only">
-              {vramGb} <span class="quiet">GB</span>
-            </td>
+            <td class="number wide-only">{vramGb}</td>
             <td class="number">{number(availableGpus)}</td>
             {hasTrends && (
               <td class="widest-only">
@@ -250,7 +249,7 @@ function Sheet({ trends }: { trends: Trends }) {
             ))}
             <td class="number wide-only">
               {availableGpus > 0 && (
-                <a class="button small-button" href={`/deploy?gpu=${slug}`} aria-label={texts.deployModel(name)}>
+                <a class="button ghost" href={`/deploy?gpu=${slug}`} aria-label={texts.deployModel(name)}>
                   {texts.deploy}
                 </a>
               )}

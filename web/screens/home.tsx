@@ -8,6 +8,7 @@ import { Amount } from '../parts/amount.js';
 import { Icon } from '../parts/icon.js';
 import { CostCell, MainCells, RateCell } from '../parts/instance-cells.js';
 import { LoadCell } from '../parts/load-figure.js';
+import { loaded } from '../parts/loaded.js';
 import { LocalTime } from '../parts/local-time.js';
 import { Failure } from '../parts/notice.js';
 import { RunsOut } from '../parts/runs-out.js';
@@ -24,6 +25,7 @@ import { texts as instanceTexts } from '../texts/en/instances.js';
 import { screens } from '../texts/en/screens.js';
 import { InstanceMenu } from './instance-menu.js';
 
+const RecentSpend = loaded(async () => (await import('./recent-spend.js')).RecentSpend);
 /** Maximum number of rows. The other instances are on the Instances screen. */
 const MAX_INSTANCES = 8;
 /** The classes of the models suggested to an account without instances, in the order shown. */
@@ -42,6 +44,7 @@ export function Home() {
   const isReady = known !== null && (read !== null || error.value !== null);
   const steps = isReady && read !== null ? stepsOf(known, read) : null;
   const hasSteps = steps?.some(({ isDone }) => !isDone) ?? false;
+  const hasSpent = !hasSteps && (read?.account?.lifetimeSpend ?? 0) > 0;
   const attention = isReady ? attentionOf(known, read, serverNow.value) : [];
   return (
     <div class="stack">
@@ -67,6 +70,7 @@ export function Home() {
           {attention.length > 0 && <NeedsAttention of={attention} />}
           <Figures known={known} read={read} />
           <Rented instances={known.instances} volumes={read?.volumes ?? []} />
+          {hasSpent && <RecentSpend />}
         </>
       )}
     </div>
@@ -194,7 +198,8 @@ function Sentence({ of: one }: { of: Attention }) {
   if (one.kind === 'credit-over') return one.at === null ? texts.creditOver : texts.creditOverUntil(at);
   if (one.kind === 'credit-ends') return texts.creditEnds(at);
   if (one.kind === 'month-limit') return one.isBad ? texts.limitWasReached(at) : texts.limitIsReached(at);
-  const name = <strong>{one.instance.name}</strong>;
+  const { id, name: known } = one.instance;
+  const name = <strong class={known === id ? 'mono' : ''}>{known}</strong>;
   if ('volume' in one) {
     const volume = <strong>{visible(one.volume)}</strong>;
     if (one.kind === 'volume-lost') return texts.volumeLost(volume, name, at);
@@ -248,14 +253,14 @@ function Way({ of: one }: { of: Attention }) {
 
 /** Shows the balance, the cost and the month. Each figure has one detail below it. */
 function Figures({ known, read }: { known: Settled; read: HomeRead | null }) {
-  const running = known.instances.filter((instance) => statusOf(instance) === 'running').length;
+  const count = (status: string) => known.instances.filter((instance) => statusOf(instance) === status).length;
   const limit = read?.account?.monthlyLimit ?? null;
   const expected = forecast.value;
   // A new account's empty balance isn't a problem yet.
   const isOver = balanceNow.value <= 0n && known.instances.length > 0;
   const figures = [
     ['balance', balanceNow.value, <RunsOut />],
-    ['burn', known.burn, texts.running(running)],
+    ['burn', known.burn, texts.paidFor(count('running'), count('stopped'), read?.volumes?.length ?? 0)],
     ['month', monthSpendNow.value, limit === null ? texts.noLimit : texts.ofLimit(usd(micro(limit), 2))],
     [
       'forecast',
@@ -320,15 +325,17 @@ function InstanceTable({ instances }: { instances: readonly Instance[] }) {
     .toSorted((one, other) => Number(other.status === 'RUNNING') - Number(one.status === 'RUNNING'))
     .slice(0, MAX_INSTANCES);
   const decimals = decimalsOf(shown.map(rateOf), 3);
+  // Without a host agent, no load is ever known.
+  const hasLoad = shown.some(({ status, runtime }) => status === 'RUNNING' && runtime !== null);
   const { name, status, gpus, load, rate, cost, actions } = instanceTexts.columns;
   return (
     <Table
-      class="instances"
+      class="instances at-home"
       columns={[
         [name, undefined, 'i-name'],
         [status, undefined, 'i-status'],
         [gpus, undefined, 'i-gpus'],
-        [load, undefined, 'i-load'],
+        ...(hasLoad ? [[load, undefined, 'i-load'] as const] : []),
         [rate, 'number', 'i-rate'],
         [cost, 'number', 'i-cost'],
         [actions, 'unseen', 'i-more'],
@@ -337,7 +344,7 @@ function InstanceTable({ instances }: { instances: readonly Instance[] }) {
       {shown.map((instance) => (
         <tr key={instance.id}>
           <MainCells instance={instance} />
-          <LoadCell instance={instance} />
+          {hasLoad && <LoadCell instance={instance} />}
           <RateCell instance={instance} decimals={decimals} />
           <CostCell instance={instance} />
           <td class="i-more">

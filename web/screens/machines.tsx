@@ -1,5 +1,6 @@
 import { signal, useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
+import { dayText } from '../figures/time.js';
 import { loaded } from '../parts/loaded.js';
 import { Failure } from '../parts/notice.js';
 import { chosenGpus } from '../state/filters.js';
@@ -37,7 +38,7 @@ export function Machines() {
     <div class="stack machines-screen">
       <div class="row between">
         <h1 tabIndex={-1}>{screens['/machines']}</h1>
-        <p class="small quiet">{texts.market(marketSnapshot.value ?? '…')}</p>
+        <p class="small quiet">{texts.market(marketSnapshot.value === null ? '…' : dayText(marketSnapshot.value))}</p>
         <a class="small" href="/models">
           {screens['/models']}
         </a>

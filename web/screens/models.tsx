@@ -8,6 +8,7 @@ import { ModelHub, ModelMemory } from '../graph/documents.js';
 import { Amount } from '../parts/amount.js';
 import { FileChooser } from '../parts/file-chooser.js';
 import { Fold } from '../parts/fold.js';
+import { Icon } from '../parts/icon.js';
 import { ModelName } from '../parts/model-name.js';
 import { Empty, Failure } from '../parts/notice.js';
 import { query, setQuery } from '../state/location.js';
@@ -38,10 +39,14 @@ export function Models() {
   return (
     <div class="stack">
       <div class="stack-tight">
+        <a class="small quiet models-back" href="/machines">
+          <Icon name="chevron-left" />
+          {screens['/machines']}
+        </a>
         <h1 tabIndex={-1}>{screens['/models']}</h1>
         <p class="quiet">{texts.about}</p>
       </div>
-      <Inputs config={config} hub={hub === null ? undefined : hub.modelHub} />
+      <Inputs config={config} hub={hub === null ? undefined : hub.modelHub} isRead={memory !== null} />
       <Failure error={error.value} />
       {memory !== null && <Result memory={memory} />}
       {memory === null && error.value === null && (
@@ -72,11 +77,29 @@ function variablesOf(config: string, readsHub: boolean) {
   };
 }
 
-/** `hub` is undefined until it is known, and null if the service reads none. */
-function Inputs({ config, hub }: { config: Signal<string>; hub: string | null | undefined }) {
-  const typed = (name: string) => query.value.get(name) ?? '';
-  const change = (name: string) => (event: { currentTarget: { value: string } }) =>
+interface InputsProps {
+  config: Signal<string>;
+  /** Undefined until it is known, and null if the service reads none. */
+  hub: string | null | undefined;
+  /** Whether the memory could be computed. */
+  isRead: boolean;
+}
+
+function Inputs({ config, hub, isRead }: InputsProps) {
+  const hasConfig = config.value !== '';
+  const needsName = hasConfig && (query.value.get('model') ?? '') === '';
+  // Until a field is left, its text is only here, so that drawing the form again doesn't remove it.
+  const drafts = useRef<Record<string, string>>({});
+  const typed = (name: string) => drafts.current[name] ?? query.value.get(name) ?? '';
+  const draft = (name: string) => (event: { currentTarget: { value: string } }) => {
+    drafts.current[name] = event.currentTarget.value;
+  };
+  const change = (name: string) => (event: { currentTarget: { value: string } }) => {
+    delete drafts.current[name];
     setQuery({ [name]: event.currentTarget.value.trim() }, { replace: true });
+  };
+  // What was pasted is folded once it could be read. What is typed stays open.
+  const isFolded = useSignal(false);
   const isTuned = typed('parameters') !== '' || typed('bits') !== '';
   return (
     <form
@@ -86,15 +109,25 @@ function Inputs({ config, hub }: { config: Signal<string>; hub: string | null | 
     >
       <div class="model-fields">
         <label class="field">
-          <span>{texts.model}</span>
+          <span>
+            {texts.model}
+            {needsName && (
+              <span class="quiet small" aria-hidden="true">
+                {' '}
+                {texts.required}
+              </span>
+            )}
+          </span>
           <input
             name="model"
+            aria-required={needsName}
             maxLength={300}
             autocomplete="off"
             autocapitalize="off"
             spellcheck={false}
             placeholder={texts.modelHint}
             value={typed('model')}
+            onInput={draft('model')}
             onChange={change('model')}
           />
         </label>
@@ -104,8 +137,9 @@ function Inputs({ config, hub }: { config: Signal<string>; hub: string | null | 
             type="number"
             name="context"
             min="1"
-            placeholder="8192"
+            placeholder={number(8192)}
             value={typed('context')}
+            onInput={draft('context')}
             onChange={change('context')}
           />
         </label>
@@ -117,22 +151,45 @@ function Inputs({ config, hub }: { config: Signal<string>; hub: string | null | 
             min="1"
             placeholder="4"
             value={typed('requests')}
+            onInput={draft('requests')}
             onChange={change('requests')}
           />
         </label>
         <button type="submit">{texts.calculate}</button>
       </div>
       {/* Reserves the line before the hub is known. */}
-      <p class="small quiet">
-        {hub === undefined ? '\u00a0' : hub === null ? texts.readsNothing : texts.readsHub(hub)}
-      </p>
-      {hub !== undefined && (
+      {!hasConfig && (
+        <p class="small quiet">
+          {hub === undefined ? '\u00a0' : hub === null ? texts.readsNothing : texts.readsHub(hub)}
+        </p>
+      )}
+      {isFolded.value && hasConfig && isRead && (
+        <p class="row small">
+          <Icon name="file-text" />
+          <span>{texts.isPasted(texts.config)}</span>
+          <button
+            type="button"
+            class="plain"
+            onClick={() => {
+              isFolded.value = false;
+            }}
+          >
+            {texts.edit}
+          </button>
+        </p>
+      )}
+      {hub !== undefined && !(isFolded.value && hasConfig && isRead) && (
         <Fold
           title={texts.config}
-          summary={config.value === '' ? (hub === null ? undefined : texts.configSummary) : texts.isPasted}
-          isOpen={hub === null}
+          summary={hasConfig || hub === null ? undefined : texts.configSummary}
+          isOpen={hub === null || hasConfig}
         >
-          <Config config={config} />
+          <Config
+            config={config}
+            onPaste={() => {
+              isFolded.value = true;
+            }}
+          />
         </Fold>
       )}
       <Fold title={texts.advanced} summary={isTuned ? undefined : texts.fromConfig} isOpen={isTuned}>
@@ -146,6 +203,7 @@ function Inputs({ config, hub }: { config: Signal<string>; hub: string | null | 
               autocomplete="off"
               placeholder={texts.fromConfig}
               value={typed('parameters')}
+              onInput={draft('parameters')}
               onChange={change('parameters')}
             />
           </label>
@@ -167,10 +225,12 @@ function Inputs({ config, hub }: { config: Signal<string>; hub: string | null | 
 }
 
 /** Takes a config.json that is pasted, dropped or chosen. */
-function Config({ config }: { config: Signal<string> }) {
+function Config({ config, onPaste }: { config: Signal<string>; onPaste(): void }) {
   const chooser = useRef<HTMLInputElement>(null);
   const take = async ([file]: readonly File[]) => {
-    if (file !== undefined) config.value = await file.slice(0, MAX_CONFIG + 1).text();
+    if (file === undefined) return;
+    config.value = await file.slice(0, MAX_CONFIG + 1).text();
+    onPaste();
   };
   return (
     <div class="stack-tight">
@@ -182,6 +242,7 @@ function Config({ config }: { config: Signal<string> }) {
           rows={6}
           spellcheck={false}
           value={config.value}
+          onPaste={onPaste}
           onInput={({ currentTarget }) => {
             config.value = currentTarget.value;
           }}
@@ -234,9 +295,9 @@ function Result({ memory }: { memory: Memory }) {
               <button
                 type="button"
                 class="primary"
-                aria-disabled={memory.model === null}
                 onClick={() => {
                   if (memory.model !== null) deployModel(memory.model, memory, chosen);
+                  else document.querySelector<HTMLElement>('input[name="model"]')?.focus();
                 }}
               >
                 {texts.deploy}
@@ -280,6 +341,7 @@ const totalOf = ({ offer: { gpu, numGpus } }: Fit): number => (models.value.get(
 
 function Summary({ memory, fit }: { memory: Memory; fit: Fit | null }) {
   const split = fit?.split ?? memory.splits[0];
+  const billions = fixed(memory.parameters / GB, 1);
   if (split === undefined) return null;
   const { used, ...parts } = partsOf(split);
   const total = fit === null ? used : Math.max(used, totalOf(fit));
@@ -292,15 +354,17 @@ function Summary({ memory, fit }: { memory: Memory; fit: Fit | null }) {
     <section class="panel padded stack" aria-label={texts.memory}>
       <div class="row between">
         <div>
-          <h2>{visible(memory.model ?? memory.architecture ?? texts.model)}</h2>
-          <p class="small quiet">{texts.facts(fixed(memory.parameters / GB, 1), memory.weightBits)}</p>
+          <h2>{memory.model === null ? texts.parametersOf(billions) : visible(memory.model)}</h2>
+          <p class="small quiet">
+            {memory.model === null ? texts.atBits(memory.weightBits) : texts.facts(billions, memory.weightBits)}
+          </p>
         </div>
         <p class="model-total">
           <span class="headline">{fileSize(used)}</span>{' '}
-          {fit !== null && <span class="quiet">{texts.of(`${number(total / GB)} GB`)}</span>}
+          {fit !== null && <span class="quiet">{texts.of(`${number(total / GB)}\u00a0GB`)}</span>}
         </p>
       </div>
-      <Bar split={split} total={total} isLarge />
+      <Bar split={split} total={total} hasMark={fit !== null} isLarge />
       <dl class="model-parts">
         {PARTS.map((part, index) => (
           <div key={part}>
@@ -321,8 +385,18 @@ function Summary({ memory, fit }: { memory: Memory; fit: Fit | null }) {
   );
 }
 
-/** The parts of the memory, next to each other, out of a machine's total. */
-function Bar({ split, total, isLarge = false }: { split: Fit['split']; total: number; isLarge?: boolean }) {
+/** The share of the memory that vLLM uses at most, as in `texts.share`. */
+const MOST = '90%';
+
+interface BarProps {
+  split: Fit['split'];
+  total: number;
+  hasMark: boolean;
+  isLarge?: boolean;
+}
+
+/** The parts of the memory, next to each other, out of a machine's total. A mark shows how much of it is usable. */
+function Bar({ split, total, hasMark, isLarge = false }: BarProps) {
   const { used: _, ...parts } = partsOf(split);
   const sizes = PARTS.map((part) => parts[part]);
   const percent = (bytes: number) => `${total === 0 ? 0 : Math.min(100, (bytes / total) * 100)}%`;
@@ -342,6 +416,7 @@ function Bar({ split, total, isLarge = false }: { split: Fit['split']; total: nu
           height="100%"
         />
       ))}
+      {hasMark && <rect class="mark" x={MOST} width="2" height="100%" />}
     </svg>
   );
 }
@@ -400,9 +475,9 @@ function FitTable({ fits, chosen, onChoose }: TableProps) {
               </th>
               <td class="fit-memory">
                 <div class="fit-used">
-                  <Bar split={split} total={total} />
+                  <Bar split={split} total={total} hasMark />
                   <span class="small quiet figure">
-                    {texts.used(fixed(partsOf(split).used / GB, 1), `${number(total / GB)} GB`)}
+                    {texts.used(`${fixed(partsOf(split).used / GB, 1)}\u00a0GB`, `${number(total / GB)}\u00a0GB`)}
                   </span>
                 </div>
               </td>

@@ -4,7 +4,6 @@ import { Refusal } from '../graph/send.js';
 import { Copy } from '../parts/copy.js';
 import { Icon } from '../parts/icon.js';
 import { Failure } from '../parts/notice.js';
-import { brandLogo, brandName } from '../state/brand.js';
 import { saveFile } from '../state/save-file.js';
 import { createAccount, endedBecause, signIn, signupOpen } from '../state/session.js';
 import { useTitle } from '../state/title.js';
@@ -28,10 +27,6 @@ export function SignIn({ reason }: { reason?: string }) {
   const work = useWork();
   return (
     <div class="sign-in">
-      <p class="sign-in-brand">
-        <img src={brandLogo} alt="" />
-        {brandName}
-      </p>
       {endedBecause.value !== null && <p class="notice warn">{endedBecause.value}</p>}
       <div class="panel sign-in-card">
         {created.value !== null ? (
@@ -58,9 +53,12 @@ export function SignIn({ reason }: { reason?: string }) {
           </>
         )}
       </div>
-      <p class="small">
-        <a href="/verify">{texts.verify}</a>
-      </p>
+      <div class="small quiet">
+        {!signupOpen.value && <p>{texts.lostKey}</p>}
+        <p>
+          <a href="/verify">{texts.verify}</a>
+        </p>
+      </div>
     </div>
   );
 }

@@ -10,6 +10,7 @@ import {
 import { usd } from '../figures/money.js';
 import { visible } from '../figures/visible.js';
 import { FileChooser } from '../parts/file-chooser.js';
+import { Fold } from '../parts/fold.js';
 import { Languages } from '../parts/languages.js';
 import icon from '../public/icon.svg';
 import { brandName } from '../state/brand.js';
@@ -68,15 +69,16 @@ export function Verify() {
         <div class="stack verify">
           <div class="stack-tight">
             <h1 tabIndex={-1}>{texts.title}</h1>
-            <p>{texts.what}</p>
+            <p class="quiet">{texts.what}</p>
           </div>
           <Choose isOver={isOver} onChosen={add} />
           <div role="status">{checked !== null && <Verdict of={checked} />}</div>
           {checked !== null && <Files of={checked} onRemove={remove} />}
+          <Steps />
         </div>
       </main>
       <footer class="status-line">
-        <span>{texts.offline}</span>
+        <span>{brandName}</span>
         {!isSaved && (
           <span class="row">
             <Languages />
@@ -116,30 +118,52 @@ function Head() {
   );
 }
 
+/** A page with a check mark. The page may load nothing, so its icon is part of it. */
+const FileIcon = () => (
+  <svg class="icon" viewBox="0 0 24 24" aria-hidden="true">
+    <path d="M14 2H6a2 2 0 0 0-2 2v16a2 2 0 0 0 2 2h12a2 2 0 0 0 2-2V8Zm0 0v6h6M9 15l2 2 4-4" />
+  </svg>
+);
+
 function Choose({ isOver, onChosen }: { isOver: boolean; onChosen(files: readonly File[]): void }) {
   const chooser = useRef<HTMLInputElement>(null);
   return (
-    <section class={`panel padded stack drop${isOver ? ' over' : ''}`} aria-labelledby="choose">
+    <section class={`panel drop${isOver ? ' over' : ''}`} aria-labelledby="choose">
+      <FileIcon />
       <h2 id="choose">{texts.drop}</h2>
-      <p class="small quiet">{texts.which}</p>
-      <div>
-        <button type="button" class="primary" onClick={() => chooser.current?.click()}>
-          {texts.choose}
-        </button>
-        <FileChooser chooser={chooser} label={texts.choose} onChosen={onChosen} />
-      </div>
-      {!isSaved && (
-        <p class="small quiet">
-          {texts.fromService(
-            <a href="/.well-known/gpu-rental/keys.json" download="keys.json">
-              {texts.keys}
-            </a>,
-            <a href="/v1/log/roots" download="roots.json">
-              {texts.roots}
-            </a>,
-          )}
-        </p>
-      )}
+      <p class="small quiet">{texts.offline}</p>
+      <button type="button" class="primary" onClick={() => chooser.current?.click()}>
+        {texts.choose}
+      </button>
+      <FileChooser chooser={chooser} label={texts.choose} onChosen={onChosen} />
+    </section>
+  );
+}
+
+/** Says in three steps how to verify a statement. What experts need is folded. */
+function Steps() {
+  return (
+    <section class="panel padded stack-tight" aria-labelledby="steps">
+      <h2 id="steps">{texts.how}</h2>
+      <ol class="verify-steps">
+        <li>{texts.getStatement}</li>
+        <li>
+          {isSaved
+            ? texts.getOthers
+            : texts.fromService(
+                <a href="/.well-known/gpu-rental/keys.json" download="keys.json">
+                  {texts.keys}
+                </a>,
+                <a href="/v1/log/roots" download="roots.json">
+                  {texts.roots}
+                </a>,
+              )}
+        </li>
+        <li>{texts.giveAll}</li>
+      </ol>
+      <Fold title={texts.experts}>
+        <p class="small quiet">{texts.which}</p>
+      </Fold>
     </section>
   );
 }

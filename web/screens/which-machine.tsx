@@ -7,7 +7,7 @@ import { Field, Select } from '../parts/query-fields.js';
 import { MACHINE, machinesPath } from '../state/deploy-link.js';
 import { chosenGpus, FILTER_NAMES, TIERS } from '../state/filters.js';
 import { query, setQuery } from '../state/location.js';
-import { type Model, modelName, models, regionName, regions } from '../state/market.js';
+import { type Model, modelName, models, placeName, regionName, regions } from '../state/market.js';
 import type { Offer } from '../state/offers.js';
 import { texts } from '../texts/en/deploy.js';
 import { texts as machines } from '../texts/en/machines.js';
@@ -86,10 +86,7 @@ function Requirements() {
       </Field>
       <GpuCount />
       <Field label={texts.region}>
-        <Select
-          name="region"
-          options={[...regions.value.values()].map(({ code, name, country }) => [code, `${name}, ${country}`])}
-        />
+        <Select name="region" options={[...regions.value.values()].map((region) => [region.code, placeName(region)])} />
       </Field>
     </div>
   );

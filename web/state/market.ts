@@ -3,6 +3,8 @@ import type { ResultOf } from 'gql.tada';
 import { PriceSheet, PricingChanged } from '../graph/documents.js';
 import { Retry } from '../graph/retry.js';
 import { send } from '../graph/send.js';
+import { locale } from '../texts/en/locale.js';
+import { places } from '../texts/en/places.js';
 import { keepFollowing } from './stream.js';
 
 type Sheet = ResultOf<typeof PriceSheet>;
@@ -28,7 +30,10 @@ export const models = computed<ReadonlyMap<string, Model>>(
     ),
 );
 export const regions = computed<ReadonlyMap<string, Region>>(
-  () => new Map(sheet.value?.regions.map((region) => [region.code, region])),
+  () =>
+    new Map(
+      sheet.value?.regions.map((region) => [region.code, { ...region, name: places[region.name] ?? region.name }]),
+    ),
 );
 
 /** The sheet's date. A different date means that the market has changed. */
@@ -36,6 +41,11 @@ export const marketSnapshot = computed(() => sheet.value?.pricing.marketSnapshot
 
 export const modelName = (slug: string): string => models.value.get(slug)?.name ?? slug;
 export const regionName = (code: string): string => regions.value.get(code)?.name ?? code;
+
+const countries = new Intl.DisplayNames(locale, { type: 'region', style: 'short' });
+
+/** Returns a region's name with its country: "Frankfurt, Germany". */
+export const placeName = ({ name, country }: Region): string => `${name}, ${countries.of(country)}`;
 
 /** Returns a class's models with free GPUs. Those with the most come first. */
 export function mostFree(tier: Model['tier']): Model[] {

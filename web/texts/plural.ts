@@ -6,3 +6,7 @@ const rules = new Intl.PluralRules(locale);
 export function plural(count: number, forms: { one: string; other: string }): string {
   return rules.select(count) === 'one' ? forms.one : forms.other;
 }
+
+/** Joins the texts whose number isn't zero: "2 running, 1 stopped". */
+export const listed = (parts: readonly (readonly [count: number, text: string])[]): string =>
+  parts.flatMap(([count, text]) => (count === 0 ? [] : text)).join(', ');

@@ -18,7 +18,7 @@ export const texts: typeof english = {
   deployModel: (model) => `${model} mieten`,
   trend: (change, snapshots, hidden) => (
     <>
-      {change} {hidden(`über ${snapshots} Marktstände`)}
+      {change} {hidden(`über ${snapshots} Erhebungen der Marktpreise`)}
     </>
   ),
   moreRegions: (count) => `und ${count} weitere`,
@@ -26,7 +26,7 @@ export const texts: typeof english = {
     [
       'square-terminal',
       'Eine Shell im Browser',
-      'Maschine und Vorlage wählen: Das Terminal öffnet sich, sobald Ihr Container läuft. SSH geht auch.',
+      'Maschine und Vorlage wählen: Das Terminal öffnet sich, sobald Ihr Container läuft. Zugriff per SSH ist ebenfalls möglich.',
     ],
     [
       'clock',
@@ -36,14 +36,14 @@ export const texts: typeof english = {
     [
       'code',
       'Alles auch als API',
-      'Die Konsole nutzt die öffentliche GraphQL-API. Skripte nutzen sie ebenso, oder REST, das CLI und die Clients.',
+      'Die Konsole nutzt die öffentliche GraphQL-API. Skripte können sie ebenso nutzen, außerdem REST, die CLI und die Clients.',
     ],
   ],
   priceSheet: 'Preisliste',
-  marketOf: (snapshot) => <>USD pro GPU-Stunde, Marktstand: {snapshot}</>,
+  marketOf: (date) => `USD pro GPU-Stunde, Marktpreise vom ${date}`,
   caption: 'USD pro GPU-Stunde und freie GPUs nach Modell',
   gpu: 'GPU',
-  vram: 'VRAM',
+  vram: 'VRAM (GB)',
   freeGpus: 'Freie GPUs',
   trendColumn: 'Verlauf',
   reading: 'Die Preisliste wird geladen …',

@@ -1,6 +1,6 @@
 import { number } from '../../figures/number.js';
 import type { texts as english } from '../en/home.js';
-import { plural } from '../plural.js';
+import { listed, plural } from '../plural.js';
 
 export const texts: typeof english = {
   reading: 'Ihr Konto wird geladen …',
@@ -95,8 +95,12 @@ export const texts: typeof english = {
     month: 'Diesen Monat (UTC)',
     forecast: 'Monatsprognose',
   },
-  running: (count) =>
-    count === 0 ? 'nichts läuft' : plural(count, { one: '1 läuft', other: `${number(count)} laufen` }),
+  paidFor: (running, stopped, volumes) =>
+    listed([
+      [running, plural(running, { one: '1 läuft', other: `${number(running)} laufen` })],
+      [stopped, `${number(stopped)} angehalten`],
+      [volumes, plural(volumes, { one: '1 Volume', other: `${number(volumes)} Volumes` })],
+    ]) || 'nichts läuft',
   noLimit: 'kein Monatslimit',
   ofLimit: (limit) => `Limit ${limit} USD`,
   atThisCost: 'bei den aktuellen Kosten',
@@ -116,4 +120,5 @@ export const texts: typeof english = {
       other: `${number(count)} Volumes, ${number(sizeGb)} GB, ${hourly} USD/h`,
     }),
   yourVolumes: 'Ihre Volumes',
+  recent: 'Ausgaben der letzten 14 Tage (UTC)',
 };

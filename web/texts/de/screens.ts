@@ -1,9 +1,9 @@
 import type { screens as english } from '../en/screens.js';
 
 export const screens: typeof english = {
-  '/': 'Übersicht',
+  '/': 'Start',
   '/machines': 'Maschinen',
-  '/models': 'Modell betreiben',
+  '/models': 'Modell starten',
   '/deploy': 'Mieten',
   '/instances': 'Instanzen',
   '/volumes': 'Volumes',

@@ -18,5 +18,6 @@ export const texts: typeof english = {
   download: 'Herunterladen',
   isKept: 'Ich habe ihn sicher gespeichert',
   begin: 'Mit diesem Schlüssel anmelden',
+  lostKey: 'Schlüssel verloren? Der Betreiber kann Ihnen einen neuen geben.',
   verify: 'Kontoauszüge ohne Anmeldung prüfen',
 };

@@ -1,13 +1,14 @@
 import type { texts as english } from '../en/time.js';
+import { plural } from '../plural.js';
 
 export const texts: typeof english = {
-  today: (clock) => `heute, ${clock} Uhr`,
-  onWeekday: (day, clock) => `${day}, ${clock} Uhr`,
-  onDate: (date, clock) => `${date}, ${clock} Uhr`,
+  today: (clock) => `heute, ${clock}\u00a0Uhr`,
+  onWeekday: (day, clock) => `${day}, ${clock}\u00a0Uhr`,
+  onDate: (date, clock) => `${date}, ${clock}\u00a0Uhr`,
   now: 'gerade eben',
   soon: 'gleich',
-  days: 'd',
-  hours: 'h',
-  minutes: 'min',
-  seconds: 's',
+  days: (count) => plural(count, { one: '1\u00a0Tag', other: `${count}\u00a0Tage` }),
+  hours: (count) => `${count}\u00a0Std.`,
+  minutes: (count) => `${count}\u00a0Min.`,
+  seconds: (count) => `${count}\u00a0Sek.`,
 };

@@ -4,19 +4,24 @@ import { plural } from '../plural.js';
 
 export const texts: typeof english = {
   title: 'Kontoauszüge prüfen',
-  what: 'Prüfen Sie signierte Kontoauszüge und andere Nachweise in diesem Browser. Sie können diese Seite speichern und ohne diesen Dienst verwenden.',
+  what: 'Legen Sie einen heruntergeladenen Kontoauszug hier ab. Diese Seite prüft, ob alle Beträge stimmen und unverändert sind.',
   drop: 'Dateien hier ablegen',
+  how: 'So prüfen Sie einen Kontoauszug',
+  getStatement: 'Wählen Sie unter „Abrechnung“ erst „Herunterladen“ und dann „Signiertes JSON“.',
+  getOthers: 'Fügen Sie die Schlüssel und Wurzeln des Dienstes hinzu, die Sie mit dieser Seite gespeichert haben.',
+  giveAll: 'Legen Sie alle Dateien zusammen hier ab. Zu jeder steht dann das Ergebnis.',
+  experts: 'Weitere Dateien und Nachweise',
   which:
-    'Signierte Kontoauszüge, Schlüssel, Wurzeln sowie Inklusions- und Konsistenzbeweise, in beliebiger Reihenfolge. Fügen Sie Schlüssel, Wurzeln und Kontoauszüge hinzu, die Sie früher gespeichert haben, um die neuen damit zu vergleichen.',
+    'Signierte Kontoauszüge, Schlüssel, Wurzeln sowie Inklusions- und Konsistenznachweise, in beliebiger Reihenfolge. Fügen Sie Schlüssel, Wurzeln und Kontoauszüge hinzu, die Sie früher gespeichert haben, um die neuen damit zu vergleichen. Sie können diese Seite auch speichern und ohne diesen Dienst verwenden.',
   choose: 'Dateien auswählen',
   fromService: (keys, roots) => (
     <>
-      {keys} und {roots} dieses Dienstes herunterladen.
+      Laden Sie die {keys} und {roots} dieses Dienstes herunter. Sie belegen, wer den Auszug wann signiert hat.
     </>
   ),
   keys: 'Schlüssel',
   roots: 'Wurzeln',
-  offline: 'Diese Seite sendet nichts und funktioniert ohne Verbindung.',
+  offline: 'Ihre Dateien bleiben in diesem Browser: Diese Seite sendet nichts und funktioniert offline.',
 
   something: 'Es stimmt nicht alles',
   nothingWrong: 'Nichts ist falsch, aber nicht alles lässt sich prüfen',

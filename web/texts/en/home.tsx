@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { number } from '../../figures/number.js';
-import { plural } from '../plural.js';
+import { listed, plural } from '../plural.js';
 
 /** A name or a time, as displayed. */
 type Shown = ComponentChildren;
@@ -95,10 +95,16 @@ export const texts = {
   figures: {
     balance: 'Balance',
     burn: 'Current cost',
-    month: 'Spent this month (UTC)',
+    month: 'This month (UTC)',
     forecast: 'Projected this month',
   },
-  running: (count: number) => (count === 0 ? 'nothing running' : `${number(count)} running`),
+  /** What the current cost is for. */
+  paidFor: (running: number, stopped: number, volumes: number) =>
+    listed([
+      [running, `${number(running)} running`],
+      [stopped, `${number(stopped)} stopped`],
+      [volumes, plural(volumes, { one: '1 volume', other: `${number(volumes)} volumes` })],
+    ]) || 'nothing running',
   noLimit: 'no monthly limit',
   ofLimit: (limit: string) => `limit ${limit} USD`,
   atThisCost: 'at the current cost',
@@ -117,4 +123,5 @@ export const texts = {
       other: `${number(count)} volumes, ${number(sizeGb)} GB, ${hourly} USD/h`,
     }),
   yourVolumes: 'Your volumes',
+  recent: 'Spend in the last 14 days (UTC)',
 };

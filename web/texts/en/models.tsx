@@ -3,8 +3,9 @@ import { plural } from '../plural.js';
 
 export const texts = {
   about: 'Find a machine with enough GPU memory for a language model, and serve the model with vLLM.',
-  input: 'Model',
+  input: 'Your model',
   model: 'Model',
+  required: '(required to deploy)',
   modelHint: 'Qwen/Qwen2.5-7B-Instruct',
   context: 'Context (tokens)',
   concurrency: 'Parallel requests',
@@ -13,7 +14,8 @@ export const texts = {
   readsNothing: 'This service doesn’t read models from the internet. Paste the model’s config.json below.',
   config: 'config.json',
   configSummary: 'paste it for a private model',
-  isPasted: 'pasted',
+  isPasted: (file: string) => `${file} pasted`,
+  edit: 'Edit',
   configText: 'Contents of config.json',
   configHint: 'You can also drop the file here. It is only used for this calculation.',
   chooseFile: 'Choose file',
@@ -26,6 +28,8 @@ export const texts = {
 
   emptyTitle: 'How much memory does your model need?',
   empty: 'Enter a model to see its memory and the machines that are large enough.',
+  parametersOf: (billions: string) => `${billions} billion parameters`,
+  atBits: (bits: number) => `at ${bits} bits`,
   memory: 'GPU memory',
   of: (total: string) => `of ${total}`,
   facts: (billions: string, bits: number) => `${billions} billion parameters at ${bits} bits`,
@@ -37,11 +41,11 @@ export const texts = {
   overhead: 'Overhead',
   bar: (weights: string, kv: string, overhead: string, total: string) =>
     `Weights ${weights}, KV cache ${kv} and overhead ${overhead}, of ${total}`,
-  share: 'vLLM uses at most 90% of the memory.',
+  share: 'vLLM uses at most 90% of the memory, up to the mark.',
 
   machines: 'Machines',
   searching: 'Searching …',
-  count: (count: number) => plural(count, { one: 'One kind of machine fits', other: `${count} kinds of machines fit` }),
+  count: (count: number) => plural(count, { one: '1 machine type fits', other: `${count} machine types fit` }),
   none: 'No free machine is large enough',
   noneHint: 'Shorten the context, reduce parallel requests, or choose a quantised version of the model.',
   caption: 'The cheapest free machine of each kind that is large enough for the model',

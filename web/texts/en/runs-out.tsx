@@ -4,5 +4,10 @@ export const texts = {
   nothingCosts: 'no current cost',
   lastsForYears: 'lasts for years',
   ranOut: 'ran out',
-  runsOut: (at: ComponentChildren) => <>runs out {at}</>,
+  runsOut: (at: ComponentChildren, isDate: boolean) => (
+    <>
+      runs out {isDate && 'on '}
+      {at}
+    </>
+  ),
 };

@@ -15,5 +15,6 @@ export const texts = {
   download: 'Download',
   isKept: 'I’ve saved it in a safe place',
   begin: 'Sign in with this key',
+  lostKey: 'Lost your key? Ask the operator for a new one.',
   verify: 'Verify statements without signing in',
 };

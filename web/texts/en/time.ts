@@ -3,13 +3,13 @@ export const texts = {
   today: (clock: string) => `today at ${clock}`,
   /** Within six days: "Tuesday at 14:05". */
   onWeekday: (day: string, clock: string) => `${day} at ${clock}`,
-  /** "3 Dec 2026 at 14:05". */
+  /** "3 Dec at 14:05". */
   onDate: (date: string, clock: string) => `${date} at ${clock}`,
   now: 'just now',
   soon: 'in a moment',
-  /** Units of spans, the same for every number. */
-  days: 'd',
-  hours: 'h',
-  minutes: 'min',
-  seconds: 's',
+  /** Units of durations, with a no-break space. */
+  days: (count: number) => `${count}\u00a0d`,
+  hours: (count: number) => `${count}\u00a0h`,
+  minutes: (count: number) => `${count}\u00a0min`,
+  seconds: (count: number) => `${count}\u00a0s`,
 };

@@ -4,19 +4,24 @@ import { plural } from '../plural.js';
 
 export const texts = {
   title: 'Verify statements',
-  what: 'Check signed statements and other proofs in this browser. You can save this page and use it without this service.',
-  drop: 'Drop files here',
+  what: 'Drop a statement that you downloaded, and this page checks that every amount in it is right and unchanged.',
+  drop: 'Drop your files here',
+  how: 'How to verify a statement',
+  getStatement: 'On the Billing screen, choose “Download”, and then “Signed JSON”.',
+  getOthers: 'Add the service’s keys and roots, which you saved with this page.',
+  giveAll: 'Drop all files here together. Each one is marked with its result.',
+  experts: 'Other files and proofs',
   which:
-    'Signed statements, keys, roots, and inclusion and consistency proofs, in any order. Add the keys, roots and statements that you stored earlier to compare the new ones with them.',
+    'Signed statements, keys, roots, and inclusion and consistency proofs, in any order. Add the keys, roots and statements that you stored earlier to compare the new ones with them. You can also save this page and use it without this service.',
   choose: 'Choose files',
   fromService: (keys: ComponentChildren, roots: ComponentChildren) => (
     <>
-      Download this service’s {keys} and {roots}.
+      Download this service’s {keys} and {roots}, which prove who signed the statement and when.
     </>
   ),
   keys: 'keys',
   roots: 'roots',
-  offline: 'This page sends nothing and works offline.',
+  offline: 'Your files stay in this browser: this page sends nothing and works offline.',
 
   something: 'Something does not verify',
   nothingWrong: 'Nothing is wrong, but something can’t be checked',

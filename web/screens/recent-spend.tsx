@@ -1,0 +1,36 @@
+import { micro, sum } from '../figures/money.js';
+import { utcDay } from '../figures/time.js';
+import { RecentDays } from '../graph/documents.js';
+import { Bars } from '../parts/bars.js';
+import { serverDay } from '../state/clock.js';
+import { useRead } from '../state/read.js';
+import { texts } from '../texts/en/home.js';
+import { screens } from '../texts/en/screens.js';
+import { texts as spend } from '../texts/en/spend.js';
+
+const DAYS = 14;
+const DAY_MS = 86_400_000;
+
+/** Shows the spend of the last days as bars, which link to Billing for its details. */
+export function RecentSpend() {
+  const from = new Date(Date.parse(serverDay.value) - (DAYS - 1) * DAY_MS).toISOString().slice(0, 10);
+  const { data, error } = useRead(RecentDays, { from });
+  const spent = data.value?.spendByDay ?? null;
+  if (error.value !== null || spent?.total === 0) return null;
+  return (
+    <section class="panel" aria-labelledby="recent">
+      <div class="panel-head">
+        <h2 id="recent">{texts.recent}</h2>
+        <a href="/billing">{screens['/billing']}</a>
+      </div>
+      <div class="home-spend">
+        {spent !== null && (
+          <Bars
+            days={spent.days.map(({ date, total }) => ({ date, total: micro(total), parts: [micro(total)] }))}
+            label={spend.chart(utcDay(spent.from), utcDay(spent.to), sum(micro(spent.total)))}
+          />
+        )}
+      </div>
+    </section>
+  );
+}
