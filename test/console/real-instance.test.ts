@@ -190,7 +190,6 @@ describe('an instance that runs a real container', needsEngine('podman', 'chromi
       });
       const start = performance.now();
       await home.click();
-      await page.locator('main a[href^="/deploy"]').first().click();
       await page.getByRole('button', { name: /^Deploy for/ }).click();
       await waitForText(page, PROMPT);
       const seconds = ((performance.now() - start) / 1_000).toFixed(1);

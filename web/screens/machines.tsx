@@ -36,8 +36,10 @@ export function Machines() {
   return (
     <div class="stack machines-screen">
       <div class="row between">
-        <h1 tabIndex={-1}>{screens['/machines']}</h1>
-        <p class="small quiet">{texts.market(marketSnapshot.value ?? '…')}</p>
+        <div class="title-line">
+          <h1 tabIndex={-1}>{screens['/machines']}</h1>
+          <p class="small quiet">{texts.market(marketSnapshot.value ?? '…')}</p>
+        </div>
         <a class="small" href="/models">
           {screens['/models']}
         </a>

@@ -2,10 +2,8 @@ import { visible } from '../figures/visible.js';
 import { Rows } from '../parts/rows.js';
 import { instanceName } from '../state/account.js';
 import { draft } from '../state/launch-draft.js';
-import { useVolumes } from '../state/volumes.js';
+import { FIRST_PATH, useVolumes } from '../state/volumes.js';
 import { texts } from '../texts/en/launch.js';
-
-const FIRST_PATH = '/workspace';
 
 /** Fields for the instance's volumes and their paths. Empty for an account without volumes. */
 export function VolumeFields() {
