@@ -35,7 +35,7 @@ export function Machines() {
   const details = query.value.get('details');
   return (
     <div class="stack machines-screen">
-      <div class="row between">
+      <div class="row between machines-head">
         <div class="title-line">
           <h1 tabIndex={-1}>{screens['/machines']}</h1>
           <p class="small quiet">{texts.market(marketSnapshot.value ?? '…')}</p>

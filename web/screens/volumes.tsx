@@ -42,8 +42,8 @@ export function Volumes() {
   };
   return (
     <div class="stack">
-      <div class="row between volumes-head">
-        <div>
+      <div>
+        <div class="row between volumes-head">
           <div class="title-line">
             <h1 tabIndex={-1}>{screens['/volumes']}</h1>
             {volumes !== null && volumes.length > 0 && (
@@ -54,18 +54,18 @@ export function Volumes() {
               </p>
             )}
           </div>
-          <p class="small quiet">{texts.lead}</p>
+          <button
+            type="button"
+            class="primary"
+            onClick={() => {
+              isCreating.value = true;
+            }}
+          >
+            <Icon name="plus" />
+            {texts.create}
+          </button>
         </div>
-        <button
-          type="button"
-          class="primary"
-          onClick={() => {
-            isCreating.value = true;
-          }}
-        >
-          <Icon name="plus" />
-          {texts.create}
-        </button>
+        <p class="small quiet">{texts.lead}</p>
       </div>
       <Failure error={error} />
       <section class="panel volumes" aria-label={texts.yours}>
