@@ -180,7 +180,7 @@ describe('an instance that runs a real container', needsEngine('podman', 'chromi
     await web.fleet.template('pytorch', `${web.fleet.registry.at}/busybox`);
     await web.fleet.host();
     await pages.with('/', web.renter, async ({ page, complaints }) => {
-      const home = page.locator('main a.primary');
+      const home = page.locator('main a.primary[href="/deploy"]');
       await home.waitFor();
       await page.evaluate(() => {
         const counts = { clicks: 0, keys: 0 };

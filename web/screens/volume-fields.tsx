@@ -7,9 +7,10 @@ import { texts } from '../texts/en/launch.js';
 
 /** Fields for the instance's volumes and their paths. Empty for an account without volumes. */
 export function VolumeFields() {
-  const volumes = useVolumes().volumes ?? [];
+  const { volumes } = useVolumes();
   const rows = draft.value.volumes;
-  if (volumes.length === 0 && rows.length === 0) return null;
+  // A new row starts with a free volume, so all of them must be known.
+  if (volumes === null || (volumes.length === 0 && rows.length === 0)) return null;
   const isTaken = (id: string) => rows.some((row) => row.id === id);
   const next = volumes.find(({ id, inUseBy }) => inUseBy === null && !isTaken(id));
   return (
