@@ -204,6 +204,11 @@ describe('the instance and money pages in Chromium', needs('chromium'), () => {
     await agent.report();
     const [machine] = await here.sql('select gpu from machine where id = $1', [agent.machineId]);
     const owner = await renter();
+    await here.pages.with(`/deploy?gpu=${machine!.gpu}`, owner, async ({ page, requests }) => {
+      await page.locator('.which').getByText(agent.machineId).waitFor();
+      const quotes = requests.map((request) => request.postData() ?? '').filter((text) => /query Quote/.test(text));
+      expect(quotes.map((text) => JSON.parse(text).variables.input.filter.hasAgent)).toEqual([true]);
+    });
     await here.pages.with(`/machines?gpu=${machine!.gpu}`, owner, async ({ page, complaints }) => {
       const offers = page.locator('.offer');
       const first = offers.first();

@@ -218,7 +218,8 @@ describe("the console's launch page", needs('chromium'), () => {
       await dialog.getByRole('button', { name: 'Save', exact: true }).click();
       await page.getByRole('cell', { name: 'images from ghcr.io, as a\\u202eb' }).waitFor();
       await expectSoundInLongRun(page);
-      await page.getByRole('button', { name: 'Delete hub' }).click();
+      await page.getByRole('button', { name: 'Actions for hub' }).click();
+      await page.getByRole('menuitem', { name: 'Delete hub' }).click();
       await dialog.getByRole('button', { name: 'Delete', exact: true }).click();
       await page.getByText('No secrets yet').waitFor();
     });

@@ -139,8 +139,11 @@ describe('the command palette', needs('chromium'), () => {
       await page.keyboard.press('g');
       await page.keyboard.press('k');
       await heading(page, 'Keys').waitFor();
-      await page.getByLabel('Name', { exact: true }).first().pressSequentially('gi?');
-      expect(await page.getByLabel('Name', { exact: true }).first().inputValue()).toBe('gi?');
+      await page.getByRole('button', { name: 'New API key' }).click();
+      const name = page.getByRole('dialog').getByLabel('Name', { exact: true });
+      await name.pressSequentially('gi?');
+      expect(await name.inputValue()).toBe('gi?');
+      await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
       await heading(page, 'Keys').focus();
       await page.keyboard.press('/');
       await field(page).waitFor();

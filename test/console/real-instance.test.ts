@@ -180,8 +180,8 @@ describe('an instance that runs a real container', needsEngine('podman', 'chromi
     await web.fleet.template('pytorch', `${web.fleet.registry.at}/busybox`);
     await web.fleet.host();
     await pages.with('/', web.renter, async ({ page, complaints }) => {
-      const home = page.locator('main a.primary');
-      await home.waitFor();
+      const machines = page.locator('nav a[href="/machines"]');
+      await machines.waitFor();
       await page.evaluate(() => {
         const counts = { clicks: 0, keys: 0 };
         addEventListener('pointerdown', () => (counts.clicks += 1), true);
@@ -189,8 +189,8 @@ describe('an instance that runs a real container', needsEngine('podman', 'chromi
         Object.assign(window, { counts });
       });
       const start = performance.now();
-      await home.click();
-      await page.locator('main a[href^="/deploy"]').first().click();
+      await machines.click();
+      await page.getByRole('link', { name: 'Deploy best match' }).click();
       await page.getByRole('button', { name: /^Deploy for/ }).click();
       await waitForText(page, PROMPT);
       const seconds = ((performance.now() - start) / 1_000).toFixed(1);

@@ -97,9 +97,11 @@ describe('volumes in the console', needs('chromium'), () => {
     const create = (name: string) =>
       renter.graphql(`mutation { createVolume(input: { name: "${name}", sizeGb: 10 }) { id } }`);
     const both = [await create('one'), await create('two')].map(({ body }) => body.data.createVolume.id);
-    await here.pages.with('/deploy', renter, async ({ page, complaints }) => {
+    await here.pages.with('/volumes', renter, async ({ page, complaints }) => {
+      await page.getByRole('button', { name: 'Actions for one' }).click();
+      await page.getByRole('menuitem', { name: 'Deploy with one' }).click();
       const deploy = page.getByRole('button', { name: /^Deploy for/ });
-      await page.getByRole('button', { name: 'Add volume' }).click();
+      await page.getByText('Disk and volumes').click();
       const chosen = [await page.getByLabel('Volume of volume 1').inputValue()];
       expect(await page.getByLabel('Path of volume 1').inputValue()).toBe('/workspace');
       await page.getByRole('button', { name: 'Add volume' }).click();
@@ -119,6 +121,7 @@ describe('volumes in the console', needs('chromium'), () => {
     const [{ id }] = body.data.instances;
     expect(body.data.volumes).toEqual([{ inUseBy: id }, { inUseBy: id }]);
     await here.pages.with('/deploy', renter, async ({ page }) => {
+      await page.getByText('Disk and volumes').click();
       await page.getByRole('button', { name: 'Add volume' }).click();
       await page.getByLabel('Volume of volume 1').selectOption({ index: 1 });
       await page.getByText(`in use by instance ${id}`).waitFor();

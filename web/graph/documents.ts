@@ -149,6 +149,15 @@ export const MachineKinds = graphql(`
   }
 `);
 
+/** Counts the market's machines that run containers. */
+export const RunningMachines = graphql(`
+  query RunningMachines {
+    offerSearch(filter: { hasAgent: true, includePreemptible: true }, first: 1) {
+      totalCount
+    }
+  }
+`);
+
 /** Fetches one machine for the comparison view. */
 export const OneOffer = graphql(
   `

@@ -8,7 +8,6 @@ import { Failure, NotArrived } from '../parts/notice.js';
 import { type Instance, takeInstance } from '../state/account.js';
 import { useDeployForm } from '../state/deploy-form.js';
 import { isRenting, LAUNCH } from '../state/deploy-link.js';
-import { filter } from '../state/filters.js';
 import { draft, forgetDraft, link, readAddress, readLink, writeAddress } from '../state/launch-draft.js';
 import { formOf } from '../state/launch-form.js';
 import { go, path, query, setQuery, wasLoadedWith, withQuery } from '../state/location.js';
@@ -16,6 +15,7 @@ import { useLostAnswer } from '../state/lost-answer.js';
 import { followMarket, readSheet, sheet } from '../state/market.js';
 import { messageOf } from '../state/messages.js';
 import { MODES } from '../state/modes.js';
+import { useScope } from '../state/offers.js';
 import { session } from '../state/session.js';
 import { useTitle } from '../state/title.js';
 import '../style/deploy.css';
@@ -59,6 +59,7 @@ export function DeployPage({ isLink = false }: { isLink?: boolean }) {
 }
 
 function Page() {
+  useScope();
   const form = useDeployForm();
   const quote = useQuote(form.input);
   const rental = useRental(form, quote);
@@ -77,19 +78,15 @@ function Page() {
       <h1 tabIndex={-1}>{screens['/deploy']}</h1>
       {isByLink && <LinkNotice />}
       <div class="deploy">
-        <div class="stack">
-          <form id="deploy" class="stack" onSubmit={rental.deploy}>
-            <WhichMachine machineId={form.machineId} quoted={quoted} offer={quote.offer} />
-            <Template form={form} onNewSecret={createSecret} />
-          </form>
-          <Advanced
-            form={form}
+        <form id="deploy" class="stack" onSubmit={rental.deploy}>
+          <WhichMachine
+            machineId={form.machineId}
             quoted={quoted}
-            error={rental.error ?? quote.error.value}
-            isByLink={isByLink}
-            onNewSecret={createSecret}
+            offer={quote.offer}
+            isNone={quote.error.value !== null}
           />
-        </div>
+          <Template form={form} onNewSecret={createSecret} />
+        </form>
         <aside class="deploy-cost" aria-label={texts.summary}>
           <div class="panel padded stack-tight deploy-lines">
             <Modes form={form} quote={quote} />
@@ -101,6 +98,13 @@ function Page() {
             <DeployButton isBusy={rental.isBusy} quoted={quoted} />
           </div>
         </aside>
+        <Advanced
+          form={form}
+          quoted={quoted}
+          error={rental.error ?? quote.error.value}
+          isByLink={isByLink}
+          onNewSecret={createSecret}
+        />
       </div>
       {isCreatingSecret.value && (
         <NewSecret
@@ -123,7 +127,7 @@ function useAddressOfLaunch(): void {
 }
 
 /** Rents the form's selection at the quoted price, and only once. */
-function useRental({ machineId, terms }: DeployForm, quote: QuoteOf) {
+function useRental({ machineId, filter, terms }: DeployForm, quote: QuoteOf) {
   // The page uses a single key, so it rents only once even if the button is pressed repeatedly or a response is lost.
   const idempotencyKey = useMemo(newIdempotencyKey, []);
   const { isBusy, error, run } = useWork();
@@ -137,7 +141,7 @@ function useRental({ machineId, terms }: DeployForm, quote: QuoteOf) {
     // The cost never exceeds the price on the button.
     const common = { ...terms, maxPricePerHour: priceHr, idempotencyKey };
     if (machineId !== null) return (await send(Deploy, { input: { ...common, machineId } })).deploy;
-    return (await send(DeployBest, { input: { ...common, filter: filter.value } })).deployBest;
+    return (await send(DeployBest, { input: { ...common, filter } })).deployBest;
   };
   const deploy = async (event: Event) => {
     event.preventDefault();

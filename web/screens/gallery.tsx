@@ -12,6 +12,7 @@ import { session } from '../state/session.js';
 import type { Template } from '../state/template-form.js';
 import { say } from '../state/toasts.js';
 import { texts } from '../texts/en/launch.js';
+import { screens } from '../texts/en/screens.js';
 import { Picture } from './pictures.js';
 
 type Saved = NonNullable<ResultOf<typeof MyTemplates>['myTemplates']>[number];
@@ -69,7 +70,7 @@ export function Gallery({ value, onType, onSaved }: Props) {
     })),
     ...(templates ?? []).map(({ slug, title, category, picture }) => ({
       key: slug,
-      title,
+      title: texts.ofCatalogue(title),
       picture,
       about: texts.category(category),
       isChecked: saved === undefined && slug === value,
@@ -121,9 +122,12 @@ export function Gallery({ value, onType, onSaved }: Props) {
         </label>
       )}
       {known !== undefined && saved === undefined && (
-        <p class="small quiet">{visible(texts.about(known.description, known.vramGb))}</p>
+        <p class="small quiet">{visible(texts.about(texts.ofCatalogue(known.description), known.vramGb))}</p>
       )}
       {saved !== undefined && <OwnTemplate saved={saved} />}
+      <p class="small quiet">
+        {texts.modelToRun} <a href="/models">{screens['/models']}</a>
+      </p>
     </fieldset>
   );
 }

@@ -36,9 +36,11 @@ export function Machines() {
   const details = query.value.get('details');
   return (
     <div class="stack machines-screen">
-      <div class="row between">
-        <h1 tabIndex={-1}>{screens['/machines']}</h1>
-        <p class="small quiet">{texts.market(marketSnapshot.value === null ? '…' : dayText(marketSnapshot.value))}</p>
+      <div class="row between machines-head">
+        <div class="title-line">
+          <h1 tabIndex={-1}>{screens['/machines']}</h1>
+          <p class="small quiet">{texts.market(marketSnapshot.value === null ? '…' : dayText(marketSnapshot.value))}</p>
+        </div>
         <a class="small" href="/models">
           {screens['/models']}
         </a>

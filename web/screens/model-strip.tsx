@@ -1,3 +1,4 @@
+import { useEffect, useRef } from 'preact/hooks';
 import { micro, rate } from '../figures/money.js';
 import { number } from '../figures/number.js';
 import { PriceTrends } from '../graph/documents.js';
@@ -29,8 +30,16 @@ interface Props {
 export function ModelStrip({ matching, onShowAll }: Props) {
   const history = useRead(PriceTrends, {}, marketSnapshot).data.value?.pricing.trends;
   const trends = new Map(history?.map(({ gpu, onDemand }) => [gpu, onDemand]));
+  const strip = useRef<HTMLUListElement>(null);
+  const isKnown = matching !== null;
+  // On a phone, the strip scrolls, and the chosen model may be out of view.
+  useEffect(() => {
+    const chosen = strip.current?.querySelector<HTMLElement>('li:has([aria-pressed="true"])');
+    const first = strip.current?.querySelector('li');
+    if (chosen != null && first != null) strip.current!.scrollTo({ left: chosen.offsetLeft - first.offsetLeft });
+  }, [isKnown, chosenGpus.value.join()]);
   return (
-    <ul class="model-strip" aria-label={texts.popular}>
+    <ul ref={strip} class="model-strip" aria-label={texts.popular}>
       {matching !== null &&
         shownModels(matching).map((model) => (
           <li key={model.slug}>

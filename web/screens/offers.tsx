@@ -73,12 +73,12 @@ export function Offers() {
 }
 
 /** Says whether the listed machines run containers, and shows or hides those that don't. */
-function Scope({ found: { agentless, total } }: { found: Found }) {
+function Scope({ found: { agentless, total, offers } }: { found: Found }) {
   const shown = scope.value;
   if (agentless === 0 || (shown === 'running' && total === 0)) return null;
   return (
     <p class="offers-scope small quiet">
-      {shown === 'agentless' && texts.scope.agentless}
+      {shown === 'agentless' && (offers.every(({ demo }) => demo) ? texts.scope.demo : texts.scope.agentless)}
       {shown === 'all' && (
         <>
           {texts.scope.all(agentless)} <a href={withQuery({ agentless: null })}>{texts.scope.hide}</a>
@@ -154,8 +154,8 @@ function Table({ found: { offers, total } }: { found: Found }) {
     const prices = offers.flatMap(({ pricePerHour, numGpus }) => [pricePerHour[price], pricePerHour[price] / numGpus]);
     return decimalsOf(prices.map(micro), 3);
   }, [offers, price]);
-  // If all of them run containers, there is no point in marking each one.
-  const isMixed = offers.some(({ hasAgent }) => !hasAgent);
+  // If all of them run containers, or none does, there is no point in marking each one.
+  const isMixed = new Set(offers.map(({ hasAgent, demo }) => `${hasAgent} ${demo}`)).size > 1;
   return (
     <table class="machines" aria-rowcount={total + 1}>
       <caption class="hidden">{texts.caption}</caption>
@@ -264,13 +264,7 @@ function Row({ offer, index, isMixed, decimals }: RowProps) {
 }
 
 function Marks({ offer: { nvlink, demo, hasAgent, preemptible }, isMixed }: { offer: Offer; isMixed: boolean }) {
-  const runs = hasAgent
-    ? demo
-      ? texts.runs.trial
-      : isMixed
-        ? texts.runs.real
-        : null
-    : texts.runs[demo ? 'demo' : 'record'];
+  const runs = hasAgent ? (demo ? 'trial' : 'real') : demo ? 'demo' : 'record';
   return (
     <>
       {preemptible && (
@@ -278,9 +272,9 @@ function Marks({ offer: { nvlink, demo, hasAgent, preemptible }, isMixed }: { of
           {texts.held}
         </span>
       )}
-      {runs !== null && (
-        <span class={`badge${hasAgent ? ' good' : ''}`} title={runs.title}>
-          {runs.name}
+      {(isMixed || runs === 'trial') && (
+        <span class={`badge${hasAgent ? ' good' : ''}`} title={texts.runs[runs].title}>
+          {texts.runs[runs].name}
         </span>
       )}
       {nvlink && <span class="badge nvlink">{texts.nvlink}</span>}

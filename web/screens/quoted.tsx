@@ -88,14 +88,12 @@ export function Price({ quoted }: { quoted: Quoted }) {
         <dd>{texts.perHour(gpus!)}</dd>
         <dt>{texts.forDisk(diskGb)}</dt>
         <dd>{texts.perHour(disk!)}</dd>
-        <dt>{texts.perDay}</dt>
-        <dd>{texts.usd(usd(accrued(total, SECONDS_PER_HOUR * 24)))}</dd>
       </dl>
       {account !== null && account.exhaustsAt !== null && account.hoursLeft !== null && (
         <p class="small">
           {texts.lasts(
             usd(balanceOf(account)),
-            duration(left),
+            unbroken(duration(left)),
             micro(account.burnPerHour) > total,
             <Time at={serverNow.value + left} />,
           )}
@@ -114,6 +112,8 @@ export function Price({ quoted }: { quoted: Quoted }) {
   );
 }
 
+const unbroken = (text: string): string => text.replaceAll(' ', '\u00a0');
+
 /** Returns for how many seconds the displayed balance covers this rental and all others. */
 function secondsLeft(account: NonNullable<Quoted['account']>): number {
   const left = (balanceOf(account) * BigInt(SECONDS_PER_HOUR)) / micro(account.burnPerHour);
@@ -124,16 +124,16 @@ function secondsLeft(account: NonNullable<Quoted['account']>): number {
 const balanceOf = ({ balance }: NonNullable<Quoted['account']>): Micro =>
   figures.value === null ? micro(balance) : balanceNow.value;
 
-/** Shows the price, and how long the credit lasts with it, in short form next to the button. */
+/** Shows the cost of a day, and how long the credit lasts with it, in short form next to the button. */
 export function TotalPrice({ quoted: { totalPriceHr, account } }: { quoted: Quoted }) {
   return (
     <div>
       <p class="total">
-        <Amount of={micro(totalPriceHr)} unit="USD/h" />
+        <Amount of={accrued(micro(totalPriceHr), SECONDS_PER_HOUR * 24)} /> <span class="unit">{texts.perDay}</span>
       </p>
       <p class="small quiet">
         {account !== null && account.hoursLeft !== null
-          ? texts.lastsShort(duration(secondsLeft(account)))
+          ? texts.lastsShort(unbroken(duration(secondsLeft(account))))
           : texts.perSecond}
       </p>
     </div>

@@ -2,16 +2,15 @@ import { visible } from '../figures/visible.js';
 import { Rows } from '../parts/rows.js';
 import { instanceName } from '../state/account.js';
 import { draft } from '../state/launch-draft.js';
-import { useVolumes } from '../state/volumes.js';
+import { FIRST_PATH, useVolumes } from '../state/volumes.js';
 import { texts } from '../texts/en/launch.js';
-
-const FIRST_PATH = '/workspace';
 
 /** Fields for the instance's volumes and their paths. Empty for an account without volumes. */
 export function VolumeFields() {
-  const volumes = useVolumes().volumes ?? [];
+  const { volumes } = useVolumes();
   const rows = draft.value.volumes;
-  if (volumes.length === 0 && rows.length === 0) return null;
+  // A new row starts with a free volume, so all of them must be known.
+  if (volumes === null || (volumes.length === 0 && rows.length === 0)) return null;
   const isTaken = (id: string) => rows.some((row) => row.id === id);
   const next = volumes.find(({ id, inUseBy }) => inUseBy === null && !isTaken(id));
   return (

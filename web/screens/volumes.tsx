@@ -1,17 +1,20 @@
 import { useSignal } from '@preact/signals';
 import { accrued, decimalsOf, micro, sum } from '../figures/money.js';
-import { number } from '../figures/number.js';
-import { fileSize } from '../figures/size.js';
+import { fixed, number } from '../figures/number.js';
 import { secondsOf } from '../figures/time.js';
 import { visible } from '../figures/visible.js';
 import { Amount } from '../parts/amount.js';
+import { Icon } from '../parts/icon.js';
 import { LocalTime } from '../parts/local-time.js';
 import { Menu, type MenuItem } from '../parts/menu.js';
 import { Empty, Failure } from '../parts/notice.js';
 import { Table } from '../parts/table.js';
 import { instanceName } from '../state/account.js';
+import { draft } from '../state/launch-draft.js';
+import { EMPTY } from '../state/launch-form.js';
+import { go } from '../state/location.js';
 import { useTitle } from '../state/title.js';
-import { useVolumes, type Volume } from '../state/volumes.js';
+import { FIRST_PATH, useVolumes, type Volume } from '../state/volumes.js';
 import { texts as house } from '../texts/en/house.js';
 import { screens } from '../texts/en/screens.js';
 import { texts } from '../texts/en/volumes.js';
@@ -19,6 +22,7 @@ import { DeleteVolume, GrowVolume, NewVolume } from './volume-changes.js';
 import { Moments } from './volume-moments.js';
 import { OwnRestic } from './volume-restic.js';
 
+const BYTES_PER_GB = 1e9;
 const SECONDS_PER_MONTH = 30 * 24 * 3_600;
 
 type Task = 'grow' | 'moments' | 'restic' | 'delete';
@@ -38,38 +42,50 @@ export function Volumes() {
   };
   return (
     <div class="stack">
-      <div class="row between">
-        <h1 tabIndex={-1} title={texts.lead}>
-          {screens['/volumes']}
-        </h1>
-        <button
-          type="button"
-          class="primary"
-          onClick={() => {
-            isCreating.value = true;
-          }}
-        >
-          {texts.create}
-        </button>
+      <div>
+        <div class="row between volumes-head">
+          <div class="title-line">
+            <h1 tabIndex={-1}>{screens['/volumes']}</h1>
+            {volumes !== null && volumes.length > 0 && (
+              <p class="small quiet figure">
+                {texts.total(volumes.reduce((size, { sizeGb }) => size + sizeGb, 0))}
+                {' · '}
+                <Amount of={volumes.reduce((total, { priceHr }) => total + micro(priceHr), 0n)} unit="USD/h" />
+              </p>
+            )}
+          </div>
+          <button
+            type="button"
+            class="primary"
+            onClick={() => {
+              isCreating.value = true;
+            }}
+          >
+            <Icon name="plus" />
+            {texts.create}
+          </button>
+        </div>
+        <p class="small quiet">{texts.lead}</p>
       </div>
       <Failure error={error} />
       <section class="panel volumes" aria-label={texts.yours}>
         {volumes !== null && volumes.length === 0 && (
           <Empty icon="hard-drive" title={texts.none}>
-            {`${texts.lead} ${texts.noneHint}`}
+            {texts.noneHint}
           </Empty>
         )}
         {volumes !== null && volumes.length > 0 && (
           <Table
             isCards
+            class="listing"
             columns={[
               [texts.name],
               [texts.usedBy],
               [texts.size, 'number'],
               [texts.stored, 'number'],
-              [texts.lastSnapshot],
+              [texts.lastSnapshot, undefined, 'volume-saved'],
               [texts.rate, 'number'],
-              [texts.actions, 'unseen'],
+              [texts.actions, 'unseen', 'at-end'],
             ]}
           >
             {volumes.map((each) => (
@@ -120,40 +136,51 @@ function Row({ volume, decimals, onTask }: RowProps) {
     isDanger: task === 'delete',
     onChoose: () => onTask(task),
   });
+  const deploy: MenuItem = {
+    name: texts.deploy,
+    label: texts.deployWith(visible(name)),
+    icon: 'play',
+    onChoose: () => {
+      draft.value = { ...EMPTY, volumes: [{ id, path: FIRST_PATH }] };
+      go('/deploy');
+    },
+  };
   return (
     <tr>
-      <th scope="row" class="volume-name">
+      <th scope="row">
         {visible(name)} <span class="small quiet mono id">{id}</span>
       </th>
-      <td data-label={texts.usedBy}>
+      <td class="volume-use" data-size={`${number(sizeGb)} GB`}>
         {inUseBy === null ? (
-          <span class="quiet">–</span>
+          <span class="quiet">{texts.unused}</span>
         ) : (
           <a class="id" href={`/instances/${inUseBy}`}>
             {instanceName(inUseBy)}
           </a>
         )}
       </td>
-      <td class="number" data-label={texts.size}>
-        {number(sizeGb)}
-      </td>
-      <td class="number no-card" data-label={texts.stored}>
-        {storedBytes > 0 ? fileSize(storedBytes) : '–'}
-      </td>
-      <td class="nowrap no-card" data-label={texts.lastSnapshot}>
+      <td class="number no-card">{number(sizeGb)}</td>
+      <td class="number no-card">{storedBytes > 0 ? fixed(storedBytes / BYTES_PER_GB, 2) : '–'}</td>
+      <td class="nowrap no-card volume-saved">
         {lastSnapshotAt === null ? (
-          <span class="quiet">{texts.noSnapshot}</span>
+          <span class="badge">{texts.noSnapshot}</span>
         ) : (
           <LocalTime at={secondsOf(lastSnapshotAt)} />
         )}
       </td>
-      <td class="number" data-label={texts.rate} title={texts.in30Days(sum(accrued(price, SECONDS_PER_MONTH)))}>
+      <td class="number volume-rate" title={texts.in30Days(sum(accrued(price, SECONDS_PER_MONTH)))}>
         <Amount of={price} decimals={decimals} />
       </td>
-      <td class="number volume-menu">
+      <td class="at-end">
         <Menu
           label={house.actionsOf(visible(name))}
-          items={[item('moments', 'history'), item('restic', 'copy'), item('grow', 'plus'), item('delete', 'trash-2')]}
+          items={[
+            ...(inUseBy === null ? [deploy] : []),
+            item('moments', 'history'),
+            item('restic', 'copy'),
+            item('grow', 'plus'),
+            item('delete', 'trash-2'),
+          ]}
         />
       </td>
     </tr>

@@ -3,12 +3,13 @@ import { micro, rate } from '../figures/money.js';
 import { number } from '../figures/number.js';
 import { visible } from '../figures/visible.js';
 import { Icon } from '../parts/icon.js';
+import { shortName } from '../parts/model-name.js';
 import { Field, Select } from '../parts/query-fields.js';
 import { MACHINE, machinesPath } from '../state/deploy-link.js';
 import { chosenGpus, FILTER_NAMES, TIERS } from '../state/filters.js';
-import { query, setQuery } from '../state/location.js';
+import { query, setQuery, withQuery } from '../state/location.js';
 import { type Model, modelName, models, placeName, regionName, regions } from '../state/market.js';
-import type { Offer } from '../state/offers.js';
+import { type Offer, scope } from '../state/offers.js';
 import { texts } from '../texts/en/deploy.js';
 import { texts as machines } from '../texts/en/machines.js';
 import { GpuCount } from './filters.js';
@@ -20,10 +21,12 @@ interface Props {
   quoted: Quoted | null;
   /** The quoted machine's offer, or null while unknown or not offered. */
   offer: Offer | null;
+  /** Whether no machine could be quoted. */
+  isNone: boolean;
 }
 
 /** Shows the chosen machine, or the requirements for one. */
-export function WhichMachine({ machineId, quoted, offer }: Props) {
+export function WhichMachine({ machineId, quoted, offer, isNone }: Props) {
   const others = OTHER_REQUIREMENTS.filter((name) => query.value.has(name));
   return (
     <section class="panel padded deploy-step" aria-labelledby="deploy-machine">
@@ -38,7 +41,13 @@ export function WhichMachine({ machineId, quoted, offer }: Props) {
         <p class="small quiet">{others.map((name) => `${name} ${visible(query.value.get(name) ?? '')}`).join(', ')}</p>
       )}
       {quoted === null ? (
-        <div class="which" />
+        <div class="which">
+          {isNone && machineId === null && scope.value === 'running' && (
+            <a class="small" href={withQuery({ agentless: '1' })}>
+              {texts.includeAgentless}
+            </a>
+          )}
+        </div>
       ) : (
         <Which quoted={quoted} offer={offer}>
           {machineId === null ? (
@@ -77,7 +86,7 @@ function Requirements() {
             <optgroup key={TIERS[place]} label={machines.tiers[TIERS[place]!]}>
               {list.toSorted(byFree).map((model) => (
                 <option key={model.slug} value={model.slug}>
-                  {texts.modelOption(model.name, model.availableGpus, rate(micro(model.pricePerGpuHour.onDemand)))}
+                  {texts.modelOption(shortName(model.name), rate(micro(model.pricePerGpuHour.onDemand)))}
                 </option>
               ))}
             </optgroup>

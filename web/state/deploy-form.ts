@@ -10,6 +10,7 @@ import { draft, link } from './launch-draft.js';
 import { imageOfLink, launchOf, volumesOf } from './launch-form.js';
 import { query, setQuery } from './location.js';
 import { modeOf } from './modes.js';
+import { inScope, scope } from './offers.js';
 
 const DEFAULT_TEMPLATE = 'pytorch';
 export const DEFAULT_DISK_GB = 50;
@@ -51,10 +52,15 @@ export function useDeployForm() {
     ...(volumes.length > 0 && { volumes }),
     ...(Object.keys(labels).length > 0 && { labels }),
   };
+  const wanted = inScope(filter.value);
   const isComplete =
-    fault === null && isLimit && diskGb > 0 && template !== '' && (machineId !== null || isFilterKnown.value);
+    fault === null &&
+    isLimit &&
+    diskGb > 0 &&
+    template !== '' &&
+    (machineId !== null || (isFilterKnown.value && scope.value !== null));
   const input: VariablesOf<typeof Quote>['input'] =
-    machineId === null ? { ...terms, filter: filter.value } : { ...terms, machineId };
+    machineId === null ? { ...terms, filter: wanted } : { ...terms, machineId };
   return {
     machineId,
     mode,
@@ -67,6 +73,7 @@ export function useDeployForm() {
     launch,
     fault,
     terms,
+    filter: wanted,
     input: isComplete ? input : null,
   };
 }

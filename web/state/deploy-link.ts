@@ -6,15 +6,18 @@ export const MACHINE = 'machine';
 /** Parts of a launch that the URL contains. They include no secrets and nothing owned by the user. */
 export const LAUNCH = ['name', 'port'] as const;
 
+/** Requirements, and whether machines without a host agent count. */
+const CARRIED = [...FILTER_NAMES, 'agentless'];
+
 /** Returns the URL of the rent page, with the current requirements and the given parameters. */
 export function deployPath(extra: Readonly<Record<string, string | null>> = {}): string {
-  const parameters = presentParameters(FILTER_NAMES);
+  const parameters = presentParameters(CARRIED);
   for (const [name, value] of Object.entries(extra)) if (value !== null) parameters.set(name, value);
   return withParameters('/deploy', parameters);
 }
 
 /** Returns a URL that lists the machines that meet the current requirements. */
-export const machinesPath = (): string => withParameters('/machines', presentParameters(FILTER_NAMES));
+export const machinesPath = (): string => withParameters('/machines', presentParameters(CARRIED));
 
 /** Converts a URL from when renting was a dialog on the machines screen. */
 export function deployPathOfOld(parameters: URLSearchParams): string {

@@ -2,7 +2,7 @@ import { MatchingGpus } from '../graph/documents.js';
 import { chosenGpus, filter, machineFilter, typedModel } from './filters.js';
 import { type Model, marketChanges, models } from './market.js';
 import { matchesModel } from './model-search.js';
-import { scope } from './offers.js';
+import { inScope, scope } from './offers.js';
 import { useRead } from './read.js';
 
 /**
@@ -11,7 +11,7 @@ import { useRead } from './read.js';
  */
 export function useMatchingModels(): readonly Model[] | null {
   const isRunningOnly = scope.value === 'running';
-  const wanted = isRunningOnly ? { ...machineFilter.value, hasAgent: true } : machineFilter.value;
+  const wanted = isRunningOnly ? inScope(machineFilter.value ?? {}) : machineFilter.value;
   const matching = useRead(MatchingGpus, wanted === null ? null : { filter: wanted }, marketChanges).data.value;
   if (scope.value === null || models.value.size === 0 || (isRunningOnly && matching === null)) return null;
   const fitting = [...models.value.values()].filter(fits);

@@ -1,13 +1,14 @@
 import { batch, computed, effect, type ReadonlySignal, signal } from '@preact/signals';
 import type { ResultOf } from 'gql.tada';
 import { useEffect, useMemo } from 'preact/hooks';
-import { MachineKinds, OfferSearch } from '../graph/documents.js';
+import { MachineKinds, OfferSearch, RunningMachines } from '../graph/documents.js';
 import { Retry } from '../graph/retry.js';
 import { send } from '../graph/send.js';
 import { serverNow } from './clock.js';
 import { chosenGpus, filter, isFilterKnown, type OfferFilter, type OfferSort, TIERS, typedModel } from './filters.js';
 import { query, setQuery } from './location.js';
 import { marketChanges, models, regionName } from './market.js';
+import { useRead } from './read.js';
 import { regained } from './stream.js';
 
 export type Offer = ResultOf<typeof OfferSearch>['offerSearch']['edges'][number]['node'];
@@ -89,6 +90,18 @@ export const scope = computed(() => {
   if (!isAnyRunning.value) return 'agentless';
   return query.value.get('agentless') === '1' ? 'all' : 'running';
 });
+
+/** Adds to a filter that machines must run containers, if only those are listed. */
+export const inScope = (wanted: OfferFilter): OfferFilter =>
+  scope.value === 'running' ? { ...wanted, hasAgent: true } : wanted;
+
+/** Finds out the scope, for a screen that lists no machines. */
+export function useScope(): void {
+  const running = useRead(RunningMachines, {}, marketChanges).data.value?.offerSearch.totalCount;
+  useEffect(() => {
+    if (running !== undefined) isAnyRunning.value = running > 0;
+  }, [running]);
+}
 
 export interface Found {
   total: number;

@@ -3,6 +3,9 @@ import { Volumes } from '../graph/documents.js';
 import { accountChanges } from './account.js';
 import { useRead } from './read.js';
 
+/** Where a volume appears in an instance unless the user changes it. */
+export const FIRST_PATH = '/workspace';
+
 export type Volume = NonNullable<ResultOf<typeof Volumes>['volumes']>[number];
 
 /** Reads the account's volumes, oldest first, and the price of a new one. Both are null until known. */

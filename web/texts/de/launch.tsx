@@ -9,12 +9,36 @@ const CATEGORIES: Readonly<Record<string, string>> = {
   Training: 'Training',
 };
 
+const CATALOGUE: Readonly<Record<string, string>> = {
+  'PyTorch 2.8 with CUDA 12.8 and cuDNN 9: the default': 'PyTorch 2.8 mit CUDA 12.8 und cuDNN 9: die Voreinstellung',
+  'JupyterLab with PyTorch for CUDA 12': 'JupyterLab mit PyTorch für CUDA 12',
+  'vLLM behind an OpenAI-compatible HTTP server': 'vLLM hinter einem OpenAI-kompatiblen HTTP-Server',
+  'ComfyUI node editor for image and video generation':
+    'ComfyUI, ein Knoten-Editor zum Erzeugen von Bildern und Videos',
+  'VS Code in the browser': 'VS Code im Browser',
+  'code-server: VS Code, served by the instance': 'code-server: VS Code, bereitgestellt von der Instanz',
+  'Ollama for running quantised language models': 'Ollama zum Ausführen quantisierter Sprachmodelle',
+  'Plain Ubuntu by SSH': 'Nur Ubuntu, per SSH',
+  'Ubuntu 24.04 and nothing else: log in by SSH, install what you need':
+    'Ubuntu 24.04 und sonst nichts: per SSH anmelden und installieren, was Sie brauchen',
+  'Axolotl for fine-tuning language models': 'Axolotl zum Feinabstimmen von Sprachmodellen',
+  'Stable Diffusion in the AUTOMATIC1111 web interface': 'Stable Diffusion in der Weboberfläche AUTOMATIC1111',
+  'TensorFlow 2.19 with GPU support': 'TensorFlow 2.19 mit GPU-Unterstützung',
+  'CUDA 12.8 compiler and cuDNN headers on Ubuntu 24.04': 'CUDA-12.8-Compiler und cuDNN-Header auf Ubuntu 24.04',
+  'Triton Inference Server for several model formats': 'Triton Inference Server für mehrere Modellformate',
+  'Blender desktop in the browser for GPU rendering': 'Blender-Desktop im Browser zum Rendern auf der GPU',
+  'PyTorch for AMD': 'PyTorch für AMD',
+  'PyTorch with ROCm for AMD accelerators': 'PyTorch mit ROCm für Beschleuniger von AMD',
+};
+
 export const texts: typeof english = {
   template: 'Vorlage',
   showAll: (count) => `Alle ${count} anzeigen`,
   fewer: 'Weniger anzeigen',
   yours: (about) => `Eigene · ${about}`,
   category: (name) => CATEGORIES[name] ?? name,
+  ofCatalogue: (text) => CATALOGUE[text] ?? text,
+  modelToRun: 'Ein Sprachmodell Ihrer Wahl?',
   about: (description, vramGb) => (vramGb === null ? description : `${description} · braucht ${vramGb} GB VRAM`),
   ownImage: 'Eigenes Image',
   anyRegistry: 'Beliebige Registry',

@@ -3,7 +3,7 @@ import type { texts as english } from '../en/modes.js';
 export const texts: typeof english = {
   onDemand: 'On-Demand',
   onDemandMeaning:
-    'Die Maschine gehört Ihnen, bis Sie die Instanz anhalten. Der Preis gilt für die gesamte Lebensdauer der Instanz.',
+    'Die Maschine ist für Sie reserviert, bis Sie die Instanz anhalten. Der Preis gilt für die gesamte Lebensdauer der Instanz.',
   // May break there on a narrow screen.
   interruptible: 'Unterbrech\u00adbar',
   interruptibleMeaning:

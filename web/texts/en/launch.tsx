@@ -6,6 +6,9 @@ export const texts = {
   yours: (about: string) => `Yours · ${about}`,
   /** A category of the service’s own templates. Operators may have others. */
   category: (name: string) => name,
+  /** A title or description of the service’s own templates. Operators may have changed it. */
+  ofCatalogue: (text: string) => text,
+  modelToRun: 'A language model of your choice?',
   about: (description: string, vramGb: number | null) =>
     vramGb === null ? description : `${description} · needs ${vramGb} GB of VRAM`,
   ownImage: 'Custom image',

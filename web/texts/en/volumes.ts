@@ -1,3 +1,5 @@
+import { number } from '../../figures/number.js';
+
 /** The account's volumes. */
 export const texts = {
   create: 'New volume',
@@ -7,13 +9,17 @@ export const texts = {
   noneHint: 'Create one and choose it when you deploy.',
   name: 'Name',
   size: 'Size (GB)',
-  stored: 'Stored',
+  stored: 'Stored (GB)',
   rate: 'USD/h',
   usedBy: 'Used by',
   lastSnapshot: 'Last snapshot',
   actions: 'Actions',
   in30Days: (usd: string) => `${usd} USD in 30 days`,
-  noSnapshot: 'none yet',
+  total: (gb: number) => `${number(gb)} GB`,
+  unused: 'not in use',
+  noSnapshot: 'not saved yet',
+  deploy: 'Deploy with this volume',
+  deployWith: (volume: string) => `Deploy with ${volume}`,
   tasks: { moments: 'Snapshots', restic: 'Copy data', grow: 'Grow', delete: 'Delete' },
   taskOf: (task: string, volume: string) => `${task} ${volume}`,
 };
