@@ -46,14 +46,14 @@ describe("an instance's load in Chromium", needs('chromium'), () => {
     await report(...[50, 40, 30, 20, 10, 0].map((age) => load(age, 97)));
     const { page, requests, complaints } = await here.pages.visit(`/instances/${id}`, await here.pages.context(owner));
     const section = page.getByRole('region', { name: 'Load' });
-    await section.getByRole('button', { name: 'GPU 0 97 %' }).waitFor();
-    await section.getByRole('button', { name: 'GPU 1 0 %' }).waitFor();
-    await section.locator('figure', { hasText: 'CPU' }).getByText('40 %').waitFor();
+    await section.getByRole('button', { name: 'GPU 0 97%' }).waitFor();
+    await section.getByRole('button', { name: 'GPU 1 0%' }).waitFor();
+    await section.locator('figure', { hasText: 'CPU' }).getByText('40%').waitFor();
     await section
       .locator('figure', { hasText: 'GPU memory' })
       .getByRole('button', { name: 'GPU 0 10.0 GiB' })
       .waitFor();
-    expect(await section.locator('figure').count()).toBe(7);
+    expect(await section.locator('figure').count()).toBe(8);
     // The first four charts are shown, and the others are folded.
     await section.getByText('More charts and table').click();
     await section
@@ -61,9 +61,9 @@ describe("an instance's load in Chromium", needs('chromium'), () => {
       .getByText('2.5 GB')
       .waitFor();
     const whole = await drawn(page, 'GPU load');
-    await section.getByRole('button', { name: 'GPU 0 97 %' }).focus();
+    await section.getByRole('button', { name: 'GPU 0 97%' }).focus();
     await page.keyboard.press('Enter');
-    expect(await section.getByRole('button', { name: 'GPU 0 97 %' }).getAttribute('aria-pressed')).toBe('false');
+    expect(await section.getByRole('button', { name: 'GPU 0 97%' }).getAttribute('aria-pressed')).toBe('false');
     await expect.poll(() => drawn(page, 'GPU load'), { timeout: SOON_MS }).toBeLessThan(whole);
     await section.getByRole('columnheader', { name: 'GPU load: GPU 0' }).waitFor();
     await section.getByRole('cell', { name: '10.0 GiB' }).first().waitFor();
@@ -73,7 +73,7 @@ describe("an instance's load in Chromium", needs('chromium'), () => {
     // The update needs no input to the page.
     await new Promise((resolve) => setTimeout(resolve, 11_000 - (Date.now() % 10_000)));
     await report(load(0, 55));
-    await section.getByRole('button', { name: 'GPU 0 55 %' }).waitFor();
+    await section.getByRole('button', { name: 'GPU 0 55%' }).waitFor();
     await section.getByRole('link', { name: '2 d', exact: true }).click();
     await section.getByRole('button', { name: 'GPU 0 10.0 GiB' }).waitFor();
     expect(page.url()).toContain('range=2d');
@@ -84,8 +84,8 @@ describe("an instance's load in Chromium", needs('chromium'), () => {
 
     await page.goto(`${here.gateway.address}/instances`);
     await page
-      .getByTitle(/^GPU 2[78] % · CPU 40 %$/)
-      .getByText(/2[78] %/)
+      .getByTitle(/^GPU 2[78]% · CPU 40%$/)
+      .getByText(/2[78]%/)
       .waitFor();
   });
 });

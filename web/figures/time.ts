@@ -27,9 +27,9 @@ const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'always' });
 const dateUtc = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', timeZone: 'UTC' });
 
 /** Formats a local time: "today 14:05", "Tuesday 14:05" within six days of now, otherwise "3 Dec 2026, 14:05". */
-export function localTime(at: number, now: number): string {
+export function localTime(at: number, now: number, hasSeconds = false): string {
   const [then, today] = [new Date(at * 1_000), new Date(now * 1_000)];
-  const time = clock.format(then);
+  const time = (hasSeconds ? clockOfSeconds : clock).format(then);
   if (then.toDateString() === today.toDateString()) return texts.today(time);
   return Math.abs(at - now) < 6 * DAY ? texts.onWeekday(day.format(then), time) : texts.onDate(date.format(then), time);
 }

@@ -15,7 +15,7 @@ export function MainCells({ instance, children }: { instance: Instance; children
     <>
       <th scope="row" class="i-name">
         <span class="name-line">
-          <a href={`/instances/${id}`} class="id" title={visible(name)}>
+          <a href={`/instances/${id}`} class={name === id ? 'id mono' : 'id'} title={visible(name)}>
             {visible(name)}
           </a>
           {name !== id && <span class="id mono quiet">{id}</span>}

@@ -1,5 +1,6 @@
 import { computed } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
+import { percent } from '../figures/number.js';
 import { type Instance, type Load, loadNow } from '../state/account.js';
 import { texts } from '../texts/en/instances.js';
 
@@ -7,7 +8,9 @@ import { texts } from '../texts/en/instances.js';
 export function LoadCell({ instance: { id, runtime } }: { instance: Instance }) {
   const text = useMemo(() => computed(() => textOf(loadNow(id))), [id]).value;
   // The first figure is drawn, and the others appear on hover.
-  const [name = '', percent = ''] = text.split(' ');
+  const [first = ''] = text.split(' · ');
+  const name = first.slice(0, 3);
+  const figure = first.slice(4);
   return (
     <td class="i-load">
       {text === '' ? (
@@ -17,24 +20,24 @@ export function LoadCell({ instance: { id, runtime } }: { instance: Instance }) 
       ) : (
         <span class="load-meter figure" title={text}>
           <span class="load-bar" aria-hidden="true">
-            <span style={{ width: `${Math.min(100, Number(percent))}%` }} />
+            <span style={{ width: `${Math.min(100, Number.parseInt(figure, 10))}%` }} />
           </span>
           <span class={name === 'GPU' ? 'hidden' : 'quiet small'}>{name} </span>
-          {percent} %
+          {figure}
         </span>
       )}
     </td>
   );
 }
 
-/** Describes a load: "GPU 97 % · CPU 31 %". Empty if it is unknown. */
+/** Describes a load: "GPU 97% · CPU 31%". Empty if it is unknown. */
 function textOf(load: Load | null): string {
   if (load === null) return '';
   const figures = [
     ['GPU', busyOf(load)],
     ['CPU', load.cpuPercent],
   ] as const;
-  return figures.flatMap(([name, percent]) => (percent === null ? [] : `${name} ${percent.toFixed(0)} %`)).join(' · ');
+  return figures.flatMap(([name, value]) => (value === null ? [] : `${name} ${percent(value)}`)).join(' · ');
 }
 
 /** Returns the percentage that an instance's row shows: that of its GPUs if it is known, or else of its CPUs. */

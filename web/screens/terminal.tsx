@@ -4,6 +4,7 @@ import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { visible } from '../figures/visible.js';
 import { Dialog } from '../parts/dialog.js';
 import { Icon } from '../parts/icon.js';
+import { Menu } from '../parts/menu.js';
 import { setQuery } from '../state/location.js';
 import type { LineState } from '../state/terminal-line.js';
 import { texts } from '../texts/en/terminal.js';
@@ -69,25 +70,23 @@ export function Terminals({ id }: { id: string }) {
           <Icon name="plus" />
           {texts.newAsRoot}
         </button>
-        <label class="small terminal-reader">
-          <input
-            type="checkbox"
-            checked={readsAloud.value}
-            onChange={({ currentTarget }) => setReadsAloud(currentTarget.checked)}
-          />
-          {texts.aloud}
-        </label>
-        <button
-          type="button"
-          class="ghost"
-          aria-label={texts.help}
-          title={texts.help}
-          onClick={() => {
-            isHelping.value = true;
-          }}
-        >
-          <Icon name="circle-help" />
-        </button>
+        <Menu
+          label={texts.menu}
+          items={[
+            {
+              name: readsAloud.value ? texts.dontReadAloud : texts.readAloud,
+              icon: 'eye',
+              onChoose: () => setReadsAloud(!readsAloud.value),
+            },
+            {
+              name: texts.help,
+              icon: 'circle-help',
+              onChoose: () => {
+                isHelping.value = true;
+              },
+            },
+          ]}
+        />
         <button
           type="button"
           class="ghost"
