@@ -53,7 +53,7 @@ describe("an instance's load in Chromium", needs('chromium'), () => {
       .locator('figure', { hasText: 'GPU memory' })
       .getByRole('button', { name: 'GPU 0 10.0 GiB' })
       .waitFor();
-    expect(await section.locator('figure').count()).toBe(8);
+    expect(await section.locator('figure').count()).toBe(7);
     // The first four charts are shown, and the others are folded.
     await section.getByText('More charts and table').click();
     await section

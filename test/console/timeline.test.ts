@@ -42,8 +42,8 @@ describe('an instance’s screen in Chromium', needs('chromium'), () => {
       await timeline.getByText('Stopped', { exact: true }).waitFor();
       // The newest event comes first. Repeated events are one line that shows their count.
       const titles = await timeline.locator('.timeline-title').allInnerTexts();
-      expect(titles.map((title) => title.split(' ')[0]).sort()).toEqual(['Rented', 'Stopped', 'Volume']);
-      expect(titles.at(-1)).toMatch(/^Rented/);
+      expect(titles.map((title) => title.split(' ')[0]).sort()).toEqual(['Deployed', 'Stopped', 'Volume']);
+      expect(titles.at(-1)).toMatch(/^Deployed/);
       expect(titles.join(' ')).toContain('saved 3 times');
       expect(titles.join(' ')).not.toMatch(/[\u202e\u009b]/);
       expect(await page.locator('img[src="x"]').count()).toBe(0);
