@@ -64,7 +64,7 @@ export function Terminals({ id }: { id: string }) {
         ))}
         <button type="button" class="plain" onClick={() => begin(false)} disabled={all.length >= MAX_TERMINALS}>
           <Icon name="plus" />
-          {texts.new}
+          <span class="toolbar-text">{texts.new}</span>
         </button>
         <button type="button" class="plain" onClick={() => begin(true)} disabled={all.length >= MAX_TERMINALS}>
           <Icon name="plus" />
