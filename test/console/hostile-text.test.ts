@@ -82,6 +82,9 @@ describe('all screens', needs('chromium'), () => {
       const unseen = new Set(Object.keys(fields));
       const { complaints } = await walk(here, tenant, 'en', async (visited) => {
         const { page, path } = visited;
+        // Templates beyond the first few are shown on request.
+        const templates = page.locator('[aria-labelledby="deploy-template"] button[aria-expanded="false"]');
+        if (await templates.isVisible()) await templates.click();
         // Folded sections have no text.
         await page.evaluate(() => {
           for (const fold of document.querySelectorAll('details')) fold.open = true;

@@ -76,7 +76,7 @@ describe('the limit and notice settings in Chromium', needs('chromium'), () => {
     const { page, complaints } = await open(owner, `/instances/${id}`);
     const limit = page.getByRole('region', { name: 'State' }).getByRole('listitem').filter({ hasText: 'USD spent' });
     const dialog = page.getByRole('dialog', { name: `Edit ${id}` });
-    const edit = async () => page.getByRole('button', { name: `Edit ${id}` }).click();
+    const edit = async () => page.getByRole('button', { name: `Edit limits of ${id}` }).click();
     await page.getByText(/^Stops /).waitFor();
     await edit();
     await dialog.getByLabel('Spend limit (USD)').fill('1');

@@ -46,8 +46,10 @@ describe('an instance that runs a real container', needsEngine('podman', 'chromi
   it('can be reached by SSH with the displayed command and a key added on the page', async () => {
     const key = new KeyPair();
     await pages.with('/keys', web.renter, async ({ page, complaints }) => {
-      await page.getByLabel('Public key (the line of a .pub file)').fill(key.publicKey);
-      await page.getByRole('button', { name: 'Add SSH key' }).click();
+      await page.getByRole('button', { name: 'Add SSH key' }).first().click();
+      const dialog = page.getByRole('dialog');
+      await dialog.getByLabel('Public key').fill(key.publicKey);
+      await dialog.locator('button[type="submit"]').click();
       await page.getByRole('row', { name: /renter@test ssh-ed25519/ }).waitFor();
       await page.goto(pages.address + screen());
       await page.getByText('running', { exact: true }).waitFor();

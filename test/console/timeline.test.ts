@@ -37,13 +37,13 @@ describe('an instance’s screen in Chromium', needs('chromium'), () => {
       await page.getByText('Recent activity').click();
       await page.getByRole('link', { name: 'All activity' }).click();
       const timeline = page.getByRole('region', { name: 'Timeline' });
-      await timeline.getByText(/^Rented for/).waitFor();
+      await timeline.getByText(/^Deployed for/).waitFor();
       await owner.rest('POST', `/instances/${id}/actions`, { action: 'stop' });
       await timeline.getByText('Stopped', { exact: true }).waitFor();
       // The newest event comes first. Repeated events are one line that shows their count.
       const titles = await timeline.locator('.timeline-title').allInnerTexts();
-      expect(titles.map((title) => title.split(' ')[0]).sort()).toEqual(['Rented', 'Stopped', 'Volume']);
-      expect(titles.at(-1)).toMatch(/^Rented/);
+      expect(titles.map((title) => title.split(' ')[0]).sort()).toEqual(['Deployed', 'Stopped', 'Volume']);
+      expect(titles.at(-1)).toMatch(/^Deployed/);
       expect(titles.join(' ')).toContain('saved 3 times');
       expect(titles.join(' ')).not.toMatch(/[\u202e\u009b]/);
       expect(await page.locator('img[src="x"]').count()).toBe(0);

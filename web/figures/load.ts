@@ -15,6 +15,7 @@ type Gpu = Point['gpus'][number];
 export interface Line {
   name: string;
   values: (number | null)[];
+  isDashed?: boolean;
 }
 
 /** The kind of a chart's values. Sizes are in bytes, GPU memory is in GiB, and rates are in bytes per second. */
@@ -81,23 +82,21 @@ export function chartsOf({ stepSeconds, points }: Metrics): LoadCharts {
     },
     { title: texts.cpu, of: 'percent', top: PERCENT, lines: [line(texts.cpu, ({ cpuPercent }) => cpuPercent)] },
     {
+      title: texts.memory,
+      of: 'size',
+      top: null,
+      lines: [line(texts.memory, ({ memoryUsedBytes }) => memoryUsedBytes)],
+    },
+    {
       title: texts.network,
       of: 'rate',
       top: null,
       lines: [
-        line(texts.in, (point) => point.networkInBytesPerSecond),
+        { ...line(texts.in, (point) => point.networkInBytesPerSecond), isDashed: true },
         line(texts.out, (point) => point.networkOutBytesPerSecond),
       ],
     },
-    {
-      title: points.some(({ diskUsedBytes }) => diskUsedBytes !== null) ? texts.memoryAndDisk : texts.memory,
-      of: 'size',
-      top: null,
-      lines: [
-        line(texts.memory, ({ memoryUsedBytes }) => memoryUsedBytes),
-        line(texts.disk, ({ diskUsedBytes }) => diskUsedBytes),
-      ],
-    },
+    { title: texts.disk, of: 'size', top: null, lines: [line(texts.disk, ({ diskUsedBytes }) => diskUsedBytes)] },
     { title: texts.gpuPower, of: 'power', top: null, lines: ofGpus(({ powerWatts }) => powerWatts) },
     { title: texts.gpuTemperature, of: 'temperature', top: null, lines: ofGpus(({ celsius }) => celsius) },
   ];
@@ -151,14 +150,13 @@ export function valueText(value: number | null, of: Quantity): string {
   }
 }
 
-const AXIS_UNITS = { percent: '', gpuMemory: 'GiB', power: 'W', temperature: '°C' };
+const AXIS_UNITS = { gpuMemory: 'GiB', power: 'W', temperature: '°C' };
 
 /** Formats the marks of an axis, which are `apart` units apart. They all have the same unit. */
 export function marksText(marks: readonly number[], apart: number, of: Quantity): string[] {
+  if (of === 'percent') return marks.map((mark) => (mark === 0 ? '0' : percent(mark)));
   const isBytes = of === 'size' || of === 'rate';
   const unit = isBytes ? unitOf(marks.at(-1) ?? 0) : { name: AXIS_UNITS[of], bytes: 1 };
   const name = of === 'rate' ? `${unit.name}/s` : unit.name;
-  const text = (mark: number) =>
-    of === 'percent' ? percent(mark) : `${tickText(mark / unit.bytes, apart / unit.bytes)} ${name}`;
-  return marks.map((mark) => (mark === 0 ? '0' : text(mark)));
+  return marks.map((mark) => (mark === 0 ? '0' : `${tickText(mark / unit.bytes, apart / unit.bytes)} ${name}`));
 }

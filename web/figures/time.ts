@@ -38,9 +38,9 @@ export const isFar = (at: number, now: number): boolean => Math.abs(at - now) >=
  * Formats a local time: "today at 14:05", "Tuesday at 14:05" within six days of now, and otherwise "3 Dec at 14:05". The
  * year is only shown if the month could be mistaken for another year's.
  */
-export function localTime(at: number, now: number): string {
+export function localTime(at: number, now: number, hasSeconds = false): string {
   const [then, today] = [new Date(at * 1_000), new Date(now * 1_000)];
-  const time = clock.format(then);
+  const time = (hasSeconds ? clockOfSeconds : clock).format(then);
   if (then.toDateString() === today.toDateString()) return texts.today(time);
   if (!isFar(at, now)) return texts.onWeekday(day.format(then), time);
   const format = Math.abs(at - now) < YEAR_AFTER ? dateOfYear : date;

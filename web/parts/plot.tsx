@@ -16,13 +16,15 @@ const MOMENT = 'load';
 
 interface Props extends LoadChart {
   times: readonly number[];
+  /** Length of the time axis in seconds, which ends with the newest step. */
+  span: number;
 }
 
 /**
  * Draws a chart with a legend whose entries show and hide the lines. For screen readers, a table next to the chart
  * contains the figures.
  */
-export function Plot({ title, of, top, times, lines }: Props) {
+export function Plot({ title, of, top, times, span, lines }: Props) {
   const [frame, width] = useWidth<HTMLElement>();
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<UPlot | null>(null);
@@ -30,21 +32,21 @@ export function Plot({ title, of, top, times, lines }: Props) {
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
   const names = lines.map(({ name }) => name).join();
   useEffect(() => {
-    const drawn = draw(place.current!, { title, of, top, times, lines }, setMoment);
+    const drawn = draw(place.current!, { title, of, top, times, span, lines }, setMoment);
     plot.current = drawn;
     return () => {
       plot.current = null;
       drawn.destroy();
     };
-  }, [names, top]);
+  }, [names, top, span]);
   useEffect(() => {
     // A chart in a folded section has no width.
     if (width > 0) plot.current?.setSize({ width, height: HEIGHT });
-  }, [width, names, top]);
+  }, [width, names, top, span]);
   useEffect(() => plot.current?.setData(dataOf(times, lines)), [times, lines]);
   useEffect(() => {
     for (const [index, { name }] of lines.entries()) plot.current?.setSeries(index + 1, { show: !hidden.has(name) });
-  }, [hidden, names]);
+  }, [hidden, names, span]);
   const toggle = (name: string) =>
     setHidden(hidden.has(name) ? new Set([...hidden].filter((each) => each !== name)) : new Set([...hidden, name]));
   const shownValue = (line: LoadChart['lines'][number]) =>
@@ -91,7 +93,11 @@ function dataOf(times: readonly number[], lines: LoadChart['lines']): UPlot.Alig
 }
 
 /** Draws the chart. The page's colours are read for each drawing, so that the chart's colours change with them. */
-function draw(place: HTMLElement, { of, top, times, lines }: Props, onMoment: (index: number | null) => void): UPlot {
+function draw(
+  place: HTMLElement,
+  { of, top, times, span, lines }: Props,
+  onMoment: (index: number | null) => void,
+): UPlot {
   const quiet = () => getComputedStyle(place).color;
   const grid = { stroke: () => getComputedStyle(place).borderTopColor, width: 1 };
   const swatches = place.parentElement!.querySelectorAll('.key-swatch');
@@ -104,7 +110,7 @@ function draw(place: HTMLElement, { of, top, times, lines }: Props, onMoment: (i
       legend: { show: false },
       cursor: { drag: { x: false, y: false }, sync: { key: MOMENT }, points: { size: 6 } },
       scales: {
-        x: { time: true },
+        x: { time: true, range: (_, _oldest, newest) => [newest - span, newest] },
         y: { range: (_, _least, most) => [0, top ?? Math.max((most ?? 0) * 1.1, of === 'gpuMemory' ? 1 : MIN_TOP)] },
       },
       axes: [
@@ -118,9 +124,10 @@ function draw(place: HTMLElement, { of, top, times, lines }: Props, onMoment: (i
       ],
       series: [
         {},
-        ...lines.map((_line, index) => ({
+        ...lines.map(({ isDashed }, index) => ({
           stroke: () => getComputedStyle(swatches[index]!).backgroundColor,
           width: 1.5,
+          ...(isDashed && { dash: [5, 4] }),
           points: { show: true, size: 4, filter: (chart: UPlot, series: number) => alone(chart.data[series]!) },
         })),
       ],

@@ -7,9 +7,10 @@ import { Copy } from '../parts/copy.js';
 import { Fold } from '../parts/fold.js';
 import { Icon } from '../parts/icon.js';
 import { Failure } from '../parts/notice.js';
-import { accountChanges } from '../state/account.js';
+import { accountChanges, type Instance } from '../state/account.js';
 import { type Read as ReadOf, useRead } from '../state/read.js';
 import { texts } from '../texts/en/connect.js';
+import { texts as words } from '../texts/en/instance.js';
 import type { Read } from './instance-read.js';
 
 export type Links = ReadOf<ResultOf<typeof InstanceLinks>>;
@@ -19,7 +20,7 @@ export const useLinks = (id: string, isRunning: boolean): Links =>
   useRead(InstanceLinks, isRunning ? { id } : null, accountChanges);
 
 interface ConnectProps {
-  id: string;
+  instance: Instance;
   links: Links;
   ssh: Read['ssh'];
   ports: Read['ports'];
@@ -28,8 +29,8 @@ interface ConnectProps {
 /** Maximum number of ports that have a button without having a name. */
 const MAX_PORTS = 3;
 
-/** Shows how to continue: the instance's services, a terminal, and the SSH command. */
-export function Connect({ id, links: { data, error }, ssh, ports }: ConnectProps) {
+/** Shows how to continue: the instance's services, a terminal, its web address and the SSH command. */
+export function Connect({ instance: { id, template }, links: { data, error }, ssh, ports }: ConnectProps) {
   const { open, error: refused } = useWebLink();
   const links = data.value?.instanceLinks?.links ?? [];
   const isKnown = data.value !== null || error.value !== null;
@@ -68,14 +69,34 @@ export function Connect({ id, links: { data, error }, ssh, ports }: ConnectProps
           </a>
         )}
       </div>
-      {ssh !== null && (
-        <div class="command-line">
-          <code class="command mono" title={ssh.command}>
-            {ssh.command}
-          </code>
-          <Copy text={ssh.command} label={texts.copyCommand} />
+      <dl class="ways">
+        {ports[0] !== undefined && (
+          <div>
+            <dt>{words.web}</dt>
+            <dd class="command-line">
+              <code class="address mono" title={ports[0].url}>
+                {ports[0].url}
+              </code>
+              <Copy text={ports[0].url} label={texts.copyAddress} />
+            </dd>
+          </div>
+        )}
+        {ssh !== null && (
+          <div>
+            <dt>{words.ssh}</dt>
+            <dd class="command-line">
+              <code class="command mono" title={ssh.command}>
+                {ssh.command}
+              </code>
+              <Copy text={ssh.command} label={texts.copyCommand} />
+            </dd>
+          </div>
+        )}
+        <div>
+          <dt>{words.template}</dt>
+          <dd class="mono way-plain">{visible(template)}</dd>
         </div>
-      )}
+      </dl>
       <Failure error={error.value ?? refused} />
     </div>
   );

@@ -95,14 +95,16 @@ function FolderPanel({ id, view, places }: FolderProps) {
       onDrop={drop}
     >
       <div class="panel-head toolbar">
-        <input
-          type="search"
-          class="toolbar-search"
-          aria-label={texts.find}
-          placeholder={texts.findShort}
-          value={query.value.get(FIND) ?? ''}
-          onInput={({ currentTarget }) => setQuery({ [FIND]: currentTarget.value }, { replace: true })}
-        />
+        <div class="search-field">
+          <Icon name="search" />
+          <input
+            type="search"
+            aria-label={texts.find}
+            placeholder={texts.findShort}
+            value={query.value.get(FIND) ?? ''}
+            onInput={({ currentTarget }) => setQuery({ [FIND]: currentTarget.value }, { replace: true })}
+          />
+        </div>
         <div class="row">
           <button
             type="button"
@@ -121,11 +123,11 @@ function FolderPanel({ id, view, places }: FolderProps) {
             }}
           >
             <Icon name="folder-plus" />
-            {texts.newFolder}
+            <span class="toolbar-text">{texts.newFolder}</span>
           </button>
           <button type="button" class="primary" disabled={folder === null} onClick={() => chooser.current?.click()}>
             <Icon name="upload" />
-            {texts.upload}
+            <span class="toolbar-text">{texts.upload}</span>
           </button>
           <FileChooser chooser={chooser} label={texts.toUpload} onChosen={add} />
         </div>
@@ -143,6 +145,7 @@ function FolderPanel({ id, view, places }: FolderProps) {
       {folder === null
         ? view.error.value === null && <p class="padded quiet">{texts.reading}</p>
         : view.error.value === null && <Entries key={path} id={id} view={view} path={path} folder={folder} />}
+      {folder !== null && folder.entries.length > 0 && <p class="small quiet drop-hint">{texts.dropHint}</p>}
       {isCreating.value && (
         <NewFolder
           id={id}
@@ -182,15 +185,10 @@ function Places({ places, path }: { places: readonly string[]; path: string }) {
   return (
     <nav aria-label={texts.places} class="places">
       {places.map((place) => (
-        <a key={place} class="badge" href={atPath(place)} aria-current={place === path ? 'location' : undefined}>
+        <a key={place} class="small" href={atPath(place)} aria-current={place === path ? 'location' : undefined}>
           <Icon name={place === '/' ? 'server' : place === WORKSPACE ? 'folder' : 'hard-drive'} />
           <bdi>
-            {visible(
-              stepsOf(place)
-                .map(({ name }) => name)
-                .join('/')
-                .replace('//', '/'),
-            )}
+            {place === '/' ? texts.root : place === WORKSPACE ? texts.workspace : visible(stepsOf(place).at(-1)!.name)}
           </bdi>
         </a>
       ))}
@@ -253,7 +251,7 @@ function Entries({ id, view, path, folder }: EntriesProps) {
           <tr>
             {heading('name', texts.columns.name)}
             {heading('size', texts.columns.size, true)}
-            {heading('modifiedAt', texts.columns.modifiedAt)}
+            {heading('modifiedAt', texts.columns.modifiedAt, true)}
             <th scope="col">
               <span class="hidden">{texts.columns.actions}</span>
             </th>
@@ -358,7 +356,7 @@ function Entry({ id, path, entry, onRemove }: EntryProps) {
       ) : (
         <td class="no-card" />
       )}
-      <td class="nowrap quiet" data-label={texts.columns.modifiedAt}>
+      <td class="nowrap quiet number" data-label={texts.columns.modifiedAt}>
         {modifiedAt !== null && <LocalTime at={secondsOf(modifiedAt)} />}
       </td>
       <td class="number entry-menu">

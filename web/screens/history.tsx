@@ -1,18 +1,19 @@
+import { untracked, useSignal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
 import { requirementsOf } from '../figures/labels.js';
 import { decimalsOf, micro } from '../figures/money.js';
-import { secondsOf, utcTime } from '../figures/time.js';
+import { duration, secondsOf, utcTime } from '../figures/time.js';
 import { visible } from '../figures/visible.js';
 import { InstanceHistory } from '../graph/documents.js';
 import { send } from '../graph/send.js';
 import { Amount } from '../parts/amount.js';
-import { Fold } from '../parts/fold.js';
+import { Icon } from '../parts/icon.js';
 import { CostCell, MainCells } from '../parts/instance-cells.js';
 import { RowLabels } from '../parts/labels.js';
 import { Empty, Failure } from '../parts/notice.js';
 import { DayField, Field, Select } from '../parts/query-fields.js';
 import { Table } from '../parts/table.js';
-import { accountChanges, type Instance, settled } from '../state/account.js';
+import { accountChanges, costNow, type Instance, secondsSince, settled } from '../state/account.js';
 import { HISTORY_FILTERS, historyFilter, STATES, STOP_REASONS } from '../state/history-filter.js';
 import { countsOf, hasWords, wordsOf } from '../state/instance-filter.js';
 import { query } from '../state/location.js';
@@ -40,6 +41,7 @@ export function History() {
   const found = rows?.filter((one) => hasWords(one, words, { model: modelName, location: regionName })) ?? null;
   const isFiltered = words.length > 0 || HISTORY_FILTERS.some((name) => query.value.has(name));
   const folded = FOLDED.filter((name) => query.value.has(name)).length;
+  const isMore = useSignal(folded > 0);
   const current = settled.value?.instances;
   const labels = useMemo(
     () => countsOf([...(current ?? []), ...(rows ?? [])], (one) => requirementsOf(one.labels)),
@@ -53,25 +55,35 @@ export function History() {
         models={[...models.value.values()].map(({ slug, name }) => [slug, name])}
         labels={labels.map(([label]) => [label, visible(label)])}
         names={['q', ...HISTORY_FILTERS]}
+        more={
+          <button
+            type="button"
+            aria-expanded={isMore.value}
+            onClick={() => {
+              isMore.value = !isMore.value;
+            }}
+          >
+            {folded > 0 ? texts.moreSet(folded) : texts.more}
+            <Icon name={isMore.value ? 'chevron-up' : 'chevron-down'} />
+          </button>
+        }
       >
         <p class="list-count small quiet" role="status">
-          {found === null ? texts.reading : countText(found.length, hasMore)}
+          {found === null ? texts.reading : <Total of={found} hasMore={hasMore} />}
         </p>
       </InstanceToolbar>
-      <div class="list-more">
-        <Fold title={texts.more} summary={folded > 0 ? texts.moreSet(folded) : undefined} isOpen={folded > 0}>
-          <div class="history-filters">
-            <Field label={texts.stopped}>
-              <Select name="reason" options={Object.entries(STOP_REASONS)} />
-            </Field>
-            <Field label={texts.priced}>
-              <Select name="mode" options={MODES.map(({ value, name }) => [value, name])} />
-            </Field>
-            <DayField name="from" label={texts.rentedFrom} />
-            <DayField name="to" label={texts.rentedTo} />
-          </div>
-        </Fold>
-      </div>
+      {isMore.value && (
+        <div class="history-filters">
+          <Field label={texts.stopped}>
+            <Select name="reason" options={Object.entries(STOP_REASONS)} />
+          </Field>
+          <Field label={texts.priced}>
+            <Select name="mode" options={MODES.map(({ value, name }) => [value, name])} />
+          </Field>
+          <DayField name="from" label={texts.rentedFrom} />
+          <DayField name="to" label={texts.rentedTo} />
+        </div>
+      )}
       {error !== null && (
         <div class="padded">
           <Failure error={error} />
@@ -94,8 +106,30 @@ export function History() {
   );
 }
 
-const countText = (count: number, hasMore: boolean) =>
-  count === 0 ? '' : (hasMore ? texts.countSoFar : texts.count)(count);
+/** Shows how many rows there are and what they cost. */
+function Total({ of: rows, hasMore }: { of: readonly Instance[]; hasMore: boolean }) {
+  if (rows.length === 0) return null;
+  const cost = untracked(() => rows.reduce((total, one) => total + costNow(one), 0n));
+  return (
+    <>
+      {(hasMore ? texts.countShown : texts.count)(rows.length)}
+      {' · '}
+      <Amount of={cost} unit="USD" />
+    </>
+  );
+}
+
+/** Returns for how many seconds an instance has run. */
+const ranFor = ({ status, usage, asOf }: Instance) =>
+  usage.gpuSeconds + (status === 'RUNNING' ? secondsSince(secondsOf(asOf)) : 0);
+
+/** Sorts instances by the time of their deployment, newest first, after those that still exist. */
+const newestFirst = (rows: readonly Instance[]) =>
+  [...rows].sort(
+    (one, other) =>
+      Number(one.destroyedAt !== null) - Number(other.destroyedAt !== null) ||
+      other.createdAt.localeCompare(one.createdAt),
+  );
 
 function Rows({ rows }: { rows: readonly Instance[] }) {
   const decimals = decimalsOf(
@@ -111,8 +145,8 @@ function Rows({ rows }: { rows: readonly Instance[] }) {
         [columns.status, undefined, 'i-status'],
         [columns.gpus, undefined, 'i-gpus'],
         [texts.rented, undefined, 'i-from'],
-        [texts.ended, undefined, 'i-to'],
-        [columns.rate, 'number', 'i-rate', texts.rateMeans],
+        [texts.ran, 'number', 'i-ran'],
+        [texts.gpuRate, 'number', 'i-rate', texts.rateMeans],
         [columns.cost, 'number', 'i-cost'],
         [columns.actions, 'unseen', 'i-more'],
       ]}
@@ -122,8 +156,12 @@ function Rows({ rows }: { rows: readonly Instance[] }) {
           <MainCells instance={instance}>
             <RowLabels labels={instance.labels} />
           </MainCells>
-          <TimeCell at={instance.createdAt} class="i-from" />
-          <TimeCell at={instance.destroyedAt} class="i-to" />
+          <td class="i-from figure">
+            <time dateTime={instance.createdAt} title={utcTime(secondsOf(instance.createdAt))}>
+              {moment.format(new Date(instance.createdAt))}
+            </time>
+          </td>
+          <td class="i-ran number">{duration(untracked(() => ranFor(instance)))}</td>
           <td class="i-rate number">
             <Amount of={micro(instance.priceHr)} decimals={decimals} />
           </td>
@@ -139,21 +177,6 @@ function Rows({ rows }: { rows: readonly Instance[] }) {
 
 const moment = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' });
 
-/** The cell with a local time, whose UTC time appears on hover. */
-function TimeCell({ at, class: className }: { at: string | null; class: string }) {
-  return (
-    <td class={`${className} figure`}>
-      {at === null ? (
-        <span class="quiet">–</span>
-      ) : (
-        <time dateTime={at} title={utcTime(secondsOf(at))}>
-          {moment.format(new Date(at))}
-        </time>
-      )}
-    </td>
-  );
-}
-
 /** Reads page after page, starting with the newest. Starts again if something has changed or the filter differs. */
 function useHistory() {
   const filter = historyFilter.value;
@@ -163,7 +186,7 @@ function useHistory() {
     const { edges, pageInfo } = instanceHistory;
     const page = edges.map(({ node }) => node);
     return {
-      rows: after === null ? page : [...(before?.rows ?? []), ...page],
+      rows: newestFirst(after === null ? page : [...(before?.rows ?? []), ...page]),
       cursor: pageInfo.hasNextPage ? (pageInfo.endCursor ?? null) : null,
     };
   };

@@ -89,6 +89,7 @@ export function InstanceList({ instances }: { instances: readonly Instance[] }) 
             : texts.found(found.length, instances.length)}
           {' · '}
           <Amount of={found.reduce((total, one) => total + rateOf(one), 0n)} unit="USD/h" />
+          <span class="list-count-hint"> {texts.withoutVolumes}</span>
         </span>
         <div class="list-menu">
           <Menu
@@ -185,8 +186,13 @@ function Rows({ instances, filter, chosen, isSelecting, onChoose, onToggle, onEd
   const decimals = useMemo(() => decimalsOf(instances.map(rateOf), 3), [instances]);
   const chosenIds = new Set(chosen.map(({ id }) => id));
   const isAll = chosen.length === instances.length;
+  // Machines without a host agent report no load.
+  const hasLoad = instances.some(({ status, runtime }) => status === 'RUNNING' && runtime?.reachable);
   return (
-    <table class={`instances ${isSelecting ? 'selecting' : ''}`} aria-rowcount={instances.length + 1}>
+    <table
+      class={`instances ${isSelecting ? 'selecting' : ''} ${hasLoad ? '' : 'without-load'}`}
+      aria-rowcount={instances.length + 1}
+    >
       <thead>
         <tr>
           <th scope="col" class="i-choose">

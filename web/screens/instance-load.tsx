@@ -64,7 +64,7 @@ export function InstanceLoad({ id }: { id: string }) {
         ) : shown.charts.length === 0 ? (
           <p class="quiet load-none">{texts.nothing(name)}</p>
         ) : (
-          <Charts shown={shown} />
+          <Charts shown={shown} span={seconds} />
         )}
       </div>
     </section>
@@ -83,11 +83,11 @@ const Frames = () => (
   </div>
 );
 
-function Charts({ shown: { times, charts } }: { shown: LoadCharts }) {
+function Charts({ shown: { times, charts }, span }: { shown: LoadCharts; span: number }) {
   const plots = (some: LoadCharts['charts']) => (
     <div class="load-charts">
       {some.map((chart) => (
-        <Plot key={chart.title} {...chart} times={times} />
+        <Plot key={chart.title} {...chart} times={times} span={span} />
       ))}
     </div>
   );

@@ -43,7 +43,7 @@ export function Overview({ instance, read, start, onChanged }: OverviewProps) {
       <section class="panel next" aria-label={texts.state}>
         <div class="next-action">
           <Stage instance={instance} start={start} />
-          {isUsable && <Connect id={id} links={links} ssh={read?.ssh ?? null} ports={read?.ports ?? []} />}
+          {isUsable && <Connect instance={instance} links={links} ssh={read?.ssh ?? null} ports={read?.ports ?? []} />}
         </div>
         <Terms instance={instance} read={read} onChanged={onChanged} />
       </section>
@@ -81,7 +81,7 @@ function Terms({ instance, read, onChanged }: Omit<OverviewProps, 'start'>) {
         {!isEnded && (
           <button
             type="button"
-            aria-label={texts.settingsOf(visible(name))}
+            aria-label={texts.editOf(visible(name))}
             aria-disabled={read === null}
             onClick={() => {
               isEditing.value = read !== null;

@@ -18,6 +18,8 @@ interface Props {
   labels: Choices;
   /** The orders to choose from on a phone, where there are no headings to click. */
   orders?: Choices;
+  /** A button for more filters. */
+  more?: ComponentChildren;
   /** The parameters of all filters, including those shown elsewhere. */
   names: readonly string[];
   /** The number of rows and similar figures at the end. */
@@ -25,7 +27,7 @@ interface Props {
 }
 
 /** The search and the filters above a list of instances. */
-export function InstanceToolbar({ search, statuses, models, labels, orders, names, children }: Props) {
+export function InstanceToolbar({ search, statuses, models, labels, orders, more, names, children }: Props) {
   const isOpen = useSignal(false);
   return (
     <search class="list-tools" aria-label={texts.filter}>
@@ -38,7 +40,7 @@ export function InstanceToolbar({ search, statuses, models, labels, orders, name
           spellcheck={false}
           maxLength={100}
           aria-label={texts.search}
-          placeholder={texts.search}
+          placeholder={texts.searchShort}
           value={search.text}
           onInput={({ currentTarget }) => search.onType(currentTarget.value)}
         />
@@ -61,6 +63,7 @@ export function InstanceToolbar({ search, statuses, models, labels, orders, name
         {orders !== undefined && (
           <Filter name="sort" label={texts.sort} any={texts.newest} choices={orders} class="narrow-sort" />
         )}
+        {more}
         <Clear names={names}>{texts.clear}</Clear>
       </div>
       {children}

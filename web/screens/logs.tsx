@@ -3,7 +3,7 @@ import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { logAddress } from '../graph/files.js';
 import { Icon } from '../parts/icon.js';
 import { Failure } from '../parts/notice.js';
-import { type Block, findIn, followLog, type LogLine, MAX_LINES, patternOf } from '../state/log-lines.js';
+import { type Block, findIn, followLog, type LogLine, MAX_LINES, patternOf, TAIL } from '../state/log-lines.js';
 import { texts } from '../texts/en/logs.js';
 
 /** The view follows new lines while it is within this many pixels of the end. */
@@ -53,6 +53,7 @@ export function Logs({ id }: { id: string }) {
     });
   };
   const blocks = log.blocks.value;
+  const lines = blocks?.reduce((sum, block) => sum + block.lines.length, 0) ?? 0;
   const count = matches.value.length;
   const at = placeOf(matches.value, chosen.value);
   return (
@@ -65,21 +66,24 @@ export function Logs({ id }: { id: string }) {
             choose(-1);
           }}
         >
-          <input
-            type="search"
-            aria-label={texts.search}
-            placeholder={texts.searchShort}
-            value={wanted.value}
-            onInput={({ currentTarget }) => {
-              wanted.value = currentTarget.value;
-              chosen.value = null;
-            }}
-            onKeyDown={(event) => {
-              if (event.key !== 'Enter' || !event.shiftKey) return;
-              event.preventDefault();
-              choose(1);
-            }}
-          />
+          <div class="search-field">
+            <Icon name="search" />
+            <input
+              type="search"
+              aria-label={texts.search}
+              placeholder={texts.searchShort}
+              value={wanted.value}
+              onInput={({ currentTarget }) => {
+                wanted.value = currentTarget.value;
+                chosen.value = null;
+              }}
+              onKeyDown={(event) => {
+                if (event.key !== 'Enter' || !event.shiftKey) return;
+                event.preventDefault();
+                choose(1);
+              }}
+            />
+          </div>
           <button type="submit" class="ghost" aria-label={texts.before} disabled={count === 0}>
             <Icon name="chevron-up" />
           </button>
@@ -95,7 +99,7 @@ export function Logs({ id }: { id: string }) {
           <Toggle name={texts.wrap} icon="wrap-text" of={isWrapped} />
           <a class="button" href={logAddress(id, hasTimes.value)} download>
             <Icon name="download" />
-            {texts.download}
+            <span class="toolbar-text">{texts.download}</span>
           </a>
         </div>
       </div>
@@ -140,7 +144,10 @@ export function Logs({ id }: { id: string }) {
           </button>
         )}
       </div>
-      <p class="small quiet log-foot">{texts.foot(MAX_LINES)}</p>
+      <p class="small quiet log-foot">
+        <span>{blocks !== null && log.error.value === null && texts.live(lines)}</span>
+        {lines >= TAIL && <span>{texts.cut(MAX_LINES)}</span>}
+      </p>
     </section>
   );
 }
@@ -156,7 +163,7 @@ function Toggle({ name, icon, of }: { name: string; icon: string; of: { value: b
       }}
     >
       <Icon name={icon} />
-      {name}
+      <span class="toolbar-text">{name}</span>
     </button>
   );
 }

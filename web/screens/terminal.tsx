@@ -4,6 +4,7 @@ import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { visible } from '../figures/visible.js';
 import { Dialog } from '../parts/dialog.js';
 import { Icon } from '../parts/icon.js';
+import { Menu } from '../parts/menu.js';
 import { setQuery } from '../state/location.js';
 import type { LineState } from '../state/terminal-line.js';
 import { texts } from '../texts/en/terminal.js';
@@ -63,31 +64,29 @@ export function Terminals({ id }: { id: string }) {
         ))}
         <button type="button" class="plain" onClick={() => begin(false)} disabled={all.length >= MAX_TERMINALS}>
           <Icon name="plus" />
-          {texts.new}
+          <span class="toolbar-text">{texts.new}</span>
         </button>
         <button type="button" class="plain" onClick={() => begin(true)} disabled={all.length >= MAX_TERMINALS}>
           <Icon name="plus" />
           {texts.newAsRoot}
         </button>
-        <label class="small terminal-reader">
-          <input
-            type="checkbox"
-            checked={readsAloud.value}
-            onChange={({ currentTarget }) => setReadsAloud(currentTarget.checked)}
-          />
-          {texts.aloud}
-        </label>
-        <button
-          type="button"
-          class="ghost"
-          aria-label={texts.help}
-          title={texts.help}
-          onClick={() => {
-            isHelping.value = true;
-          }}
-        >
-          <Icon name="circle-help" />
-        </button>
+        <Menu
+          label={texts.menu}
+          items={[
+            {
+              name: readsAloud.value ? texts.dontReadAloud : texts.readAloud,
+              icon: 'eye',
+              onChoose: () => setReadsAloud(!readsAloud.value),
+            },
+            {
+              name: texts.help,
+              icon: 'circle-help',
+              onChoose: () => {
+                isHelping.value = true;
+              },
+            },
+          ]}
+        />
         <button
           type="button"
           class="ghost"

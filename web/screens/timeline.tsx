@@ -175,8 +175,8 @@ function Entry({ node, others }: Shown) {
           </details>
         )}
       </div>
-      <span class="timeline-when small quiet">
-        <LocalTime at={secondsOf(node.at)} />
+      <span class="timeline-when small quiet figure">
+        <LocalTime at={secondsOf(node.at)} hasSeconds />
       </span>
     </li>
   );
@@ -211,7 +211,7 @@ function titleOf(entry: TimelineEntry): string {
     case 'VOLUME_LOST':
       return texts.volumeLost(volume);
     case 'CHANGED':
-      return operations[asked?.operation ?? ''] ?? visible(asked?.operation ?? '');
+      return doneText(asked);
     case 'IDLE':
       return texts.idle;
     case 'LIMIT_REACHED':
@@ -223,6 +223,13 @@ function titleOf(entry: TimelineEntry): string {
     case 'CREDITED':
       return texts.credited(sum(micro(amount ?? 0)), duration(seconds ?? 0));
   }
+}
+
+/** Names a change, or the request for it if it was refused. */
+function doneText(asked: TimelineEntry['asked']): string {
+  const operation = asked?.operation ?? '';
+  const done = asked?.code == null ? texts.done[operation] : undefined;
+  return done ?? operations[operation] ?? visible(operation);
 }
 
 /** Returns an entry's details as briefly as possible. */

@@ -21,7 +21,7 @@ export interface InstanceFilter {
   model: string | null;
   /** Labels that the instances must have: `key=value`, or `key` for any value. */
   labels: readonly string[];
-  /** Null keeps the order of the account, which starts with the newest instance. */
+  /** If null, running instances come first. Otherwise, the order is that of the account: newest first. */
   sort: Sort | null;
   isDescending: boolean;
 }
@@ -91,11 +91,13 @@ export function filteredInstances(
       hasLabels(instance.labels, labels) &&
       hasWords(instance, words, shown),
   );
-  if (sort === null) return found;
+  if (sort === null) return [...found].sort((one, other) => Number(isAtRest(one)) - Number(isAtRest(other)));
   const keyed = found.map((instance) => ({ instance, key: keyOf(instance, sort, shown) }));
   const sign = isDescending ? -1 : 1;
   return keyed.sort((one, other) => sign * compared(one.key, other.key)).map(({ instance }) => instance);
 }
+
+const isAtRest = ({ status }: Instance) => status !== 'RUNNING';
 
 type Key = string | number | bigint;
 

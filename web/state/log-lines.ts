@@ -24,7 +24,7 @@ const BLOCK_LINES = 100;
 export const MAX_LINES = 2_000;
 const MAX_CHARACTERS = 2_000_000;
 /** Number of earlier lines that the service sends first. */
-const TAIL = 1_000;
+export const TAIL = 1_000;
 
 type Received = ResultOf<typeof InstanceLogged>['instanceLogged'];
 

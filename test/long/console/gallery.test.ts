@@ -114,7 +114,7 @@ describe('the template gallery', needsEngine('podman', 'chromium'), () => {
         ['8h', /^Stops /],
         ['', 'No deadline or limit'],
       ] as const) {
-        await page.getByRole('button', { name: `Edit ${id}` }).click();
+        await page.getByRole('button', { name: `Edit limits of ${id}` }).click();
         await page.getByLabel('Stop automatically after or at').fill(time);
         await page.getByRole('button', { name: 'Save', exact: true }).click();
         await page.getByText(shown).waitFor();

@@ -206,7 +206,8 @@ describe('the console’s terminal', needsEngine('podman', 'chromium', 'ps'), ()
         renter.api,
         async ({ page }) => {
           await shown(page);
-          await page.getByLabel('For screen readers').check();
+          await page.getByRole('button', { name: 'Terminal options' }).click();
+          await page.getByRole('menuitem', { name: 'Turn on screen reader mode' }).click();
           await enter(page, 'clear; echo re""ad aloud');
           await page.locator('.xterm-accessibility', { hasText: 'read aloud' }).waitFor();
           expect(await faultsIn(page)).toEqual([]);

@@ -45,12 +45,13 @@ const found = (search: string): string =>
 
 describe('the filter of instances', () => {
   it.each([
-    ['', 'i-3 i-2 i-1'],
+    // Running instances come first.
+    ['', 'i-3 i-1 i-2'],
     ['q=train', 'i-3 i-2'],
     ['q=TRAIN dallas', 'i-3'],
     ['q=i-1', 'i-1'],
     ['q=acme/serve', 'i-1'],
-    ['q=h100', 'i-2 i-1'],
+    ['q=h100', 'i-1 i-2'],
     ['q=sxm5 frankfurt', 'i-2'],
     ['q=team%3Dvision', 'i-3'],
     ['q=vision nlp', ''],
@@ -60,7 +61,7 @@ describe('the filter of instances', () => {
     ['labels=team', 'i-3 i-2'],
     ['labels=team%3Dvision,stage', 'i-3'],
     ['model=h100-sxm&status=running', ''],
-    ['status=nonsense&sort=nonsense', 'i-3 i-2 i-1'],
+    ['status=nonsense&sort=nonsense', 'i-3 i-1 i-2'],
   ])('finds for "%s" the instances "%s"', (search, ids) => {
     expect(found(search)).toBe(ids);
   });

@@ -6,7 +6,6 @@ export const texts: typeof english = {
   gpuPower: 'GPU-Leistung',
   gpuTemperature: 'GPU-Temperatur',
   cpu: 'CPU',
-  memoryAndDisk: 'Arbeitsspeicher und Disk',
   memory: 'Arbeitsspeicher',
   disk: 'Disk',
   network: 'Netzwerk',

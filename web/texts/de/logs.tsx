@@ -1,5 +1,6 @@
 import { number } from '../../figures/number.js';
 import type { texts as english } from '../en/logs.js';
+import { plural } from '../plural.js';
 
 export const texts: typeof english = {
   title: 'Log',
@@ -16,6 +17,7 @@ export const texts: typeof english = {
   moment: 'Wird geladen …',
   nothing: 'Noch keine Ausgabe.',
   toNewest: 'Zum Ende',
-  foot: (lines) =>
+  live: (lines) => plural(lines, { one: 'Live · 1 Zeile', other: `Live · ${number(lines)} Zeilen` }),
+  cut: (lines) =>
     `Zeigt höchstens die neuesten ${number(lines)} Zeilen; der Download enthält alles, was die Maschine aufbewahrt.`,
 };

@@ -13,7 +13,7 @@ export const texts: typeof english = {
   rented: (rate) => `Gemietet für ${rate} USD/h`,
   rentedMoved: (from, rate) => `Umgezogen von ${from}, für ${rate} USD/h`,
   started: (rate) => `Neu gestartet für ${rate} USD/h`,
-  running: 'Container läuft',
+  running: 'Container gestartet',
   failed: (isHostFault) =>
     isHostFault
       ? 'Der Container konnte nicht gestartet werden: Es lag an der Maschine'
@@ -26,6 +26,20 @@ export const texts: typeof english = {
   volumeSavedTimes: (name, times) => `Volume ${name} ${times}-mal gesichert`,
   volumeSize: (size) => `insgesamt ${size}`,
   volumeLost: (name) => `Spätere Änderungen am Volume ${name} sind verloren`,
+  done: {
+    setDeadlines: 'Fristen geändert',
+    setLabels: 'Labels geändert',
+    setSpendLimit: 'Ausgabenlimit geändert',
+    setStopWhenIdle: 'Anhalten bei Leerlauf geändert',
+    moveInstance: 'Auf anderen Host umgezogen',
+    growVolume: 'Volume vergrößert',
+    releaseVolume: 'Volume freigegeben',
+    addSshKey: 'SSH-Schlüssel hinzugefügt',
+    removeSshKey: 'SSH-Schlüssel entfernt',
+    openPort: 'Port für alle geöffnet',
+    closePort: 'Port auf privat gestellt',
+    webLink: 'Privaten Port geöffnet',
+  },
   idle: 'Leerlauf: Sie wurden benachrichtigt, dass die Instanz angehalten wird',
   limitReached: 'Ausgabenlimit erreicht',
   stopped: 'Angehalten',

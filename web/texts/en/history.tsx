@@ -14,12 +14,12 @@ export const texts = {
   reading: 'Loading your history …',
   back: 'Search further back',
   older: 'Show older',
-  count: (count: number) => plural(count, { one: '1 instance in total', other: `${number(count)} instances in total` }),
-  countSoFar: (count: number) =>
-    plural(count, { one: '1 instance so far', other: `${number(count)} instances so far` }),
+  count: (count: number) => plural(count, { one: '1 instance', other: `${number(count)} instances` }),
+  countShown: (count: number) => plural(count, { one: '1 instance shown', other: `${number(count)} instances shown` }),
   more: 'More filters',
-  moreSet: (count: number) => `${count} set`,
+  moreSet: (count: number) => `More filters (${count})`,
   rented: 'Rented',
-  ended: 'Ended',
+  ran: 'Ran',
+  gpuRate: 'GPU USD/h',
   rateMeans: 'GPU price fixed when you rented the instance',
 };

@@ -18,17 +18,19 @@ export const texts = {
 
   // Filters.
   filter: 'Filter instances',
-  search: 'Name, id, template or label',
+  search: 'Search by name, id, template or label',
+  searchShort: 'Search',
   any: { status: 'Any status', model: 'Any model', labels: 'Any label' },
   labels: 'Label',
   model: 'Model',
   sort: 'Order',
-  newest: 'Newest first',
+  newest: 'Running first',
   filters: 'Filters',
   clear: 'Clear filters',
   withCount: (name: string, count: number) => `${name} (${number(count)})`,
   count: (count: number) => plural(count, { one: '1 instance', other: `${number(count)} instances` }),
   found: (count: number, all: number) => `${number(count)} of ${number(all)} instances`,
+  withoutVolumes: 'without volumes',
   noneFound: 'No matching instances',
   noneFoundHint: 'Remove a filter or search for something else.',
 

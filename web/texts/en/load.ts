@@ -5,7 +5,6 @@ export const texts = {
   gpuPower: 'GPU power',
   gpuTemperature: 'GPU temperature',
   cpu: 'CPU',
-  memoryAndDisk: 'Memory and disk',
   memory: 'Memory',
   disk: 'Disk',
   network: 'Network',

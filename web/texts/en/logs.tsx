@@ -1,4 +1,5 @@
 import { number } from '../../figures/number.js';
+import { plural } from '../plural.js';
 
 export const texts = {
   title: 'Log',
@@ -15,6 +16,7 @@ export const texts = {
   moment: 'Loading …',
   nothing: 'No output yet.',
   toNewest: 'Jump to newest',
-  foot: (lines: number) =>
+  live: (lines: number) => plural(lines, { one: 'Live · 1 line', other: `Live · ${number(lines)} lines` }),
+  cut: (lines: number) =>
     `Shows at most the newest ${number(lines)} lines; the download contains everything that the machine keeps.`,
 };
