@@ -1076,6 +1076,7 @@ export const RemoveSshKey = graphql(`
 
 export const Webhooks = graphql(`
   query Webhooks {
+    balanceNotice
     webhooks {
       id
       url
