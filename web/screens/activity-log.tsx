@@ -192,6 +192,11 @@ function Rows({ entries }: { entries: readonly Entry[] }) {
           </th>
           <td class="card-start">
             <Targets of={entry.targets} />
+            {entry.targets.length === 0 && (
+              <span class="activity-key">
+                <Key id={entry.keyId} />
+              </span>
+            )}
           </td>
           <td class="no-card">
             <Key id={entry.keyId} />

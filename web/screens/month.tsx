@@ -148,12 +148,10 @@ function Sums({ read, by }: { read: MoneyRead; by: keyof typeof BY }) {
       {all.map(({ key, rate, spent, forecast }, index) => (
         <tr key={key} class={index === all.length - 1 ? 'total' : ''}>
           <th scope="row">
-            {by === 'model' && index < all.length - 1 && (
-              <>
-                <Swatch index={index < rows.length ? index : NAMED} />{' '}
-              </>
-            )}
-            {key}
+            <span class="month-model">
+              {by === 'model' && index < all.length - 1 && <Swatch index={index < rows.length ? index : NAMED} />}
+              <span>{key}</span>
+            </span>
           </th>
           <td class="number month-hourly">
             <Amount of={rate} decimals={decimals} />
