@@ -12,7 +12,7 @@ export const texts: typeof english = {
   about: 'Betrifft, nach ID oder Name',
   aboutExample: 'ID oder Name',
   period: 'Zeitraum',
-  periods: { day: 'Letzte 24 Stunden', week: 'Letzte 7 Tage', days30: 'Letzte 30 Tage', custom: 'Eigener …' },
+  periods: { day: 'Letzte 24 Stunden', week: 'Letzte 7 Tage', days30: 'Letzte 30 Tage', custom: 'Eigener Zeitraum …' },
   from: 'Von',
   to: 'Bis',
   utcDay: 'UTC-Tag',
