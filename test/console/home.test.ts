@@ -40,7 +40,7 @@ describe('the Home screen', needs('chromium'), () => {
       await steps.getByRole('link', { name: 'Add your SSH key' }).click();
       await page.getByLabel('Public key (the line of a .pub file)').fill(newSshKey('laptop'));
       await page.getByRole('button', { name: 'Add SSH key' }).click();
-      await page.getByRole('row', { name: /laptop ssh-ed25519/ }).waitFor();
+      await page.getByRole('row', { name: /laptop SHA256:/ }).waitFor();
       await page.goBack();
       await expect.poll(doneSteps, { timeout: SOON_MS }).toBe(1);
 

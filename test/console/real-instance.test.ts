@@ -48,7 +48,7 @@ describe('an instance that runs a real container', needsEngine('podman', 'chromi
     await pages.with('/keys', web.renter, async ({ page, complaints }) => {
       await page.getByLabel('Public key (the line of a .pub file)').fill(key.publicKey);
       await page.getByRole('button', { name: 'Add SSH key' }).click();
-      await page.getByRole('row', { name: /renter@test ssh-ed25519/ }).waitFor();
+      await page.getByRole('row', { name: /renter@test SHA256:/ }).waitFor();
       await page.goto(pages.address + screen());
       await page.getByText('running', { exact: true }).waitFor();
       const [program, ...rest] = (await page.locator('code.command').innerText()).split(' ');
