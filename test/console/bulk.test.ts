@@ -155,7 +155,7 @@ describe('lists in the console', needs('chromium'), () => {
       await row('forgotten')
         .getByTitle(/^Unused for 90 days/)
         .waitFor();
-      await row('this session').getByText('everything').waitFor();
+      await row('this session').getByText('full access').waitFor();
       expect(await page.getByText('expires soon').count()).toBe(1);
       expect(await page.getByText('unused', { exact: true }).count()).toBe(1);
       await expectSoundInLongRun(page);
@@ -173,7 +173,7 @@ describe('lists in the console', needs('chromium'), () => {
       );
     const before = await fingerprints();
     await here.pages.with('/keys', owner, async ({ page, requests }) => {
-      const row = page.getByRole('row', { name: /laptop ssh-ed25519/ });
+      const row = page.getByRole('row', { name: /laptop SHA256:/ });
       const remove = async () => {
         await page.getByRole('button', { name: 'Actions for laptop' }).click();
         await page.getByRole('menuitem', { name: 'Remove SSH key laptop' }).click();

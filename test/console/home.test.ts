@@ -41,7 +41,7 @@ describe('the Home screen', needs('chromium'), () => {
       await page.getByRole('button', { name: 'Add SSH key' }).click();
       await page.getByLabel('Public key').fill(newSshKey('laptop'));
       await page.getByRole('button', { name: 'Add', exact: true }).click();
-      await page.getByRole('row', { name: /laptop ssh-ed25519/ }).waitFor();
+      await page.getByRole('row', { name: /laptop SHA256:/ }).waitFor();
       await page.goBack();
       await expect.poll(doneSteps, { timeout: SOON_MS }).toBe(1);
 

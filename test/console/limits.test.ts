@@ -42,7 +42,7 @@ describe('the limit and notice settings in Chromium', needs('chromium'), () => {
     };
     await edit('12.5');
     await settings.getByText('of 12.50 USD spent this month').waitFor();
-    await page.getByText('Not reached at current rates.').waitFor();
+    await page.getByText('Not reached this month.').waitFor();
     expect((await ask(owner, '{ account { monthlyLimit } }')).monthlyLimit).toBe(12.5);
     await expectSoundInLongRun(page);
     await edit('');
@@ -82,7 +82,7 @@ describe('the limit and notice settings in Chromium', needs('chromium'), () => {
     await dialog.getByLabel('Spend limit (USD)').fill('1');
     await dialog.getByRole('button', { name: 'Save' }).click();
     await limit.getByText('of 1.00 USD spent').waitFor();
-    await limit.getByText(/^Will be reached .*: running instances under it then stop\.$/).waitFor();
+    await limit.getByText(/^Will be reached .*\. All limited instances then stop\.$/).waitFor();
     const { spendLimit, limitReachedAt } = await ask(owner, `{ instance(id: "${id}") { spendLimit limitReachedAt } }`);
     expect(spendLimit).toBe(1);
     expect(Date.parse((await limit.locator('time').getAttribute('datetime'))!)).toBe(Date.parse(limitReachedAt));
@@ -227,14 +227,15 @@ describe('the limit and notice settings in Chromium', needs('chromium'), () => {
           .click();
         await page.getByRole('menuitem', { name: item }).click();
       };
-      await choose(receiver.url, 'Send test');
+      await webhook.getByText('never sent').waitFor();
+      await webhook.getByRole('button', { name: `Send test to ${receiver.url}` }).click();
       await expect.poll(() => receiver.types(), PATIENCE).toEqual(['webhook.test']);
       expect(() => receiver.verify(secret, receiver.received[0]!)).not.toThrow();
       await expect
         .poll(async () => (await ask(owner, '{ webhooks { attempts { status } } }'))[0].attempts, PATIENCE)
         .toEqual([{ status: 200 }]);
       // The result appears without a reload.
-      await webhook.getByText(/webhook\.test delivered/).click();
+      await webhook.getByText('active', { exact: true }).waitFor();
       await webhook.getByText('responded 200', { exact: true }).waitFor();
       await choose('webhook.test', 'Show attempts (1)');
       await dialog.getByText('responded 200', { exact: true }).waitFor();
@@ -250,9 +251,9 @@ describe('the limit and notice settings in Chromium', needs('chromium'), () => {
       await page.getByText('No webhooks yet').waitFor();
       await page.goto(`${here.gateway.address}/activity`);
       const rows = page.getByRole('row');
-      for (const asked of ['Create webhook', 'Test webhook', 'Send event again', 'Change webhook'])
+      for (const asked of ['Webhook created', 'Webhook tested', 'Event sent again', 'Webhook changed'])
         await rows.filter({ hasText: asked }).first().waitFor();
-      await rows.filter({ hasText: 'Delete webhook' }).getByText('console').waitFor();
+      await rows.filter({ hasText: 'Webhook deleted' }).getByText('console').waitFor();
       await expectSoundInLongRun(page);
       expect(complaints).toEqual([]);
     } finally {

@@ -50,7 +50,7 @@ describe('an instance that runs a real container', needsEngine('podman', 'chromi
       const dialog = page.getByRole('dialog');
       await dialog.getByLabel('Public key').fill(key.publicKey);
       await dialog.locator('button[type="submit"]').click();
-      await page.getByRole('row', { name: /renter@test ssh-ed25519/ }).waitFor();
+      await page.getByRole('row', { name: /renter@test SHA256:/ }).waitFor();
       await page.goto(pages.address + screen());
       await page.getByText('running', { exact: true }).waitFor();
       const [program, ...rest] = (await page.locator('code.command').innerText()).split(' ');

@@ -27,8 +27,12 @@ export function usd(amount: Micro, decimals = 2): string {
   return decimals === 0 ? sign + whole : `${sign}${whole}${POINT}${part}`;
 }
 
-/** Formats a sum with two decimals. A smaller amount than a cent is shown as such, because it isn't nothing. */
-export const sum = (amount: Micro): string => (amount > 0n && amount < 10_000n ? `<${usd(10_000n)}` : usd(amount));
+/**
+ * Formats a sum with two decimals. A smaller amount than a cent, including a negative one, is shown as such, because it
+ * isn't nothing.
+ */
+export const sum = (amount: Micro): string =>
+  amount !== 0n && amount > -10_000n && amount < 10_000n ? `<${usd(10_000n)}` : usd(amount);
 
 /** Formats an amount with all its decimals. */
 export const exact = (amount: Micro): string => usd(amount, 6);

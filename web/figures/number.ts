@@ -19,7 +19,4 @@ export const percent = (value: number): string => wholePercent.format(value / 10
 /** Formats a number with `decimals` decimals: "1.24". */
 export const fixed = (value: number, decimals: number): string => value.toFixed(decimals).replace('.', POINT);
 
-const percents = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 0 });
 
-/** Formats a percentage without decimals: "97%". */
-export const percent = (value: number): string => percents.format(value / 100);

@@ -1100,6 +1100,7 @@ export const RemoveSshKey = graphql(`
 
 export const Webhooks = graphql(`
   query Webhooks {
+    balanceNotice
     webhooks {
       id
       url

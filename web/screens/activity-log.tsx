@@ -9,8 +9,8 @@ import { Icon } from '../parts/icon.js';
 import { Empty, Failure } from '../parts/notice.js';
 import { Clear } from '../parts/query-fields.js';
 import { Table } from '../parts/table.js';
-import { accountChanges } from '../state/account.js';
-import { ACTIVITY_FILTERS, activityFilter } from '../state/activity-filter.js';
+import { accountChanges, instanceName } from '../state/account.js';
+import { ACTIVITY_FILTERS, activityFilter, activityPeriod } from '../state/activity-filter.js';
 import { keyNames, readKeyNames } from '../state/key-names.js';
 import { query, setQuery } from '../state/location.js';
 import { useRead } from '../state/read.js';
@@ -93,7 +93,7 @@ function Filters() {
           autocomplete="off"
           spellcheck={false}
           aria-label={texts.about}
-          placeholder={texts.about}
+          placeholder={texts.aboutExample}
           value={query.value.get('about') ?? ''}
           onChange={({ currentTarget }) => setQuery({ about: currentTarget.value.trim() }, { replace: true })}
         />
@@ -118,11 +118,38 @@ function Filters() {
         />
         <Filter name="key" label={texts.key} any={texts.any.key} choices={[...keyNames.value]} />
         <Filter name="outcome" label={texts.outcome} any={texts.any.outcome} choices={OUTCOMES} />
-        <Day name="from" label={texts.from} />
-        <Day name="to" label={texts.to} />
+        <Period />
         <Clear names={ACTIVITY_FILTERS}>{texts.clear}</Clear>
       </div>
     </search>
+  );
+}
+
+/** A choice of the period. Two days appear next to it if the user chooses to enter them. */
+function Period() {
+  const period = activityPeriod.value;
+  return (
+    <>
+      <select
+        aria-label={texts.period}
+        class={period === '' ? '' : 'set'}
+        value={period}
+        onChange={({ currentTarget }) => setQuery({ period: currentTarget.value, from: null, to: null })}
+      >
+        <option value="">{texts.any.period}</option>
+        {Object.entries(texts.periods).map(([value, label]) => (
+          <option key={value} value={value}>
+            {label}
+          </option>
+        ))}
+      </select>
+      {period === 'custom' && (
+        <>
+          <Day name="from" label={texts.from} />
+          <Day name="to" label={texts.to} />
+        </>
+      )}
+    </>
   );
 }
 
@@ -163,10 +190,15 @@ function Rows({ entries }: { entries: readonly Entry[] }) {
               )}
             </span>
           </th>
-          <td class="no-card">
-            <Targets of={entry.targets} />
-          </td>
           <td class="card-start">
+            <Targets of={entry.targets} />
+            {entry.targets.length === 0 && (
+              <span class="activity-key">
+                <Key id={entry.keyId} />
+              </span>
+            )}
+          </td>
+          <td class="no-card">
             <Key id={entry.keyId} />
           </td>
           <td class="no-card quiet">{entry.byConsole ? texts.inConsole : texts.byProgram}</td>
@@ -182,15 +214,24 @@ function Rows({ entries }: { entries: readonly Entry[] }) {
   );
 }
 
+/** Links to an instance under its name, followed by its id. Only live instances' names are known. */
+function Instance({ id }: { id: string }) {
+  const name = instanceName(id);
+  return (
+    <a class={name === id ? 'mono' : ''} href={`/instances/${id}`}>
+      {name}
+      {name !== id && <span class="mono quiet small"> {id}</span>}
+    </a>
+  );
+}
+
 /** Shows ids and names. Instances are shown as links. */
 function Targets({ of: targets }: { of: readonly string[] }) {
   return (
     <span class="activity-targets" title={targets.map(visible).join(', ')}>
       {targets.map((target) =>
         INSTANCE.test(target) ? (
-          <a key={target} class="mono" href={`/instances/${target}`}>
-            {target}
-          </a>
+          <Instance key={target} id={target} />
         ) : (
           <span key={target} class="mono">
             {visible(target)}
@@ -204,7 +245,7 @@ function Targets({ of: targets }: { of: readonly string[] }) {
 function Key({ id }: { id: string }) {
   const name = useComputed(() => keyNames.value.get(id) ?? id);
   return (
-    <span class="id" title={id}>
+    <span class={`id${keyNames.value.has(id) && !name.value.startsWith('…') ? '' : ' mono'}`} title={id}>
       {name.value}
     </span>
   );

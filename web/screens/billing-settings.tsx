@@ -43,18 +43,12 @@ export function BillingSettings({ read: { account, balanceNotice, billingDetails
             )}
           </Setting>
         )}
-        <Setting
-          name={texts.notice}
+        <NoticeSetting
+          below={balanceNotice}
           onEdit={() => {
             editing.value = 'notice';
           }}
-        >
-          {balanceNotice === null ? (
-            <span class="quiet">{texts.noNotice}</span>
-          ) : (
-            texts.noticeAt(<Amount of={micro(balanceNotice)} unit="USD" />)
-          )}
-        </Setting>
+        />
         {billingDetails !== null && (
           <Setting
             name={texts.details}
@@ -87,8 +81,25 @@ export function BillingSettings({ read: { account, balanceNotice, billingDetails
   );
 }
 
+/** Shows at which balance the account is notified. */
+export const NoticeSetting = ({ below, onEdit }: { below: number | null; onEdit(): void }) => (
+  <Setting name={texts.notice} onEdit={onEdit}>
+    {below === null ? (
+      <span class="quiet">{texts.noNotice}</span>
+    ) : (
+      texts.noticeAt(<Amount of={micro(below)} unit="USD" />)
+    )}
+  </Setting>
+);
+
+interface NoticeProps {
+  below: number | null;
+  onChanged(): void;
+  onClose(): void;
+}
+
 /** A dialog that changes or disables the low-balance notice. */
-function NoticeDialog({ below, onChanged, onClose }: { below: number | null; onChanged(): void; onClose(): void }) {
+export function NoticeDialog({ below, onChanged, onClose }: NoticeProps) {
   const change = async (typed: FormData) => {
     const text = String(typed.get('below'));
     await send(SetBalanceNotice, { below: text === '' ? null : Number(text) });

@@ -41,9 +41,9 @@ export function Keys() {
     <div class="stack">
       <h1 tabIndex={-1}>{screens['/keys']}</h1>
       <ApiKeyList />
-      <Passkeys />
       <SshKeys />
       <Secrets />
+      <Passkeys />
     </div>
   );
 }
@@ -84,7 +84,7 @@ function ApiKeyList() {
       {live.length > 0 && (
         <Table
           isCards
-          class="listing"
+          class="listing labelled"
           columns={[
             [texts.name],
             [texts.may],
@@ -166,7 +166,7 @@ function KeyRow({ apiKey: key, onTask }: { apiKey: Key; onTask(task: Task): void
       <td class="no-card key-limit">
         <LimitCell apiKey={key} />
       </td>
-      <td class="nowrap">
+      <td class="nowrap" data-label={texts.lastUse}>
         <LastUse apiKey={key} />
       </td>
       <td class="nowrap no-card">
@@ -184,7 +184,8 @@ const SHOWN_SCOPES = 2;
 
 function Scopes({ of: scopes }: { of: Key['scopes'] }) {
   if (scopes === null) return texts.everything;
-  const names = scopes.map((scope) => scope.toLowerCase());
+  if (scopes.length === 1 && scopes[0] === 'READ') return texts.readOnly;
+  const names = scopes.map((scope) => texts.scopes[scope]);
   const more = names.length - SHOWN_SCOPES;
   return (
     <span title={names.join(', ')}>
@@ -278,7 +279,7 @@ function Details({ apiKey: key, onClose }: { apiKey: Key; onClose(): void }) {
             [texts.createdAt, <LocalTime at={secondsOf(key.createdAt)} />],
             [texts.lastUse, <LastUse apiKey={key} />],
             [texts.ends, <Ends at={key.expiresAt} />],
-            [texts.may, key.scopes?.map((scope) => scope.toLowerCase()).join(', ') ?? texts.everything],
+            [texts.may, key.scopes?.map((scope) => texts.scopes[scope]).join(', ') ?? texts.everything],
             [texts.networks, key.networks === null ? texts.anyNetwork : <code>{key.networks.join(', ')}</code>],
             [texts.limit, <LimitCell apiKey={key} />],
           ]}

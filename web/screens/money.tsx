@@ -16,7 +16,7 @@ import { screens } from '../texts/en/screens.js';
 import { texts as topUpTexts } from '../texts/en/top-ups.js';
 import { BillingSettings } from './billing-settings.js';
 import { MAX_NAMES, Month } from './month.js';
-import { firstDay, NAMED } from './spend.js';
+import { firstDay } from './spend.js';
 import { chosenMonth, periodOf, Statement } from './statement.js';
 import { AddCredit, PastTopUps, PendingTopUps, useTopUps } from './top-ups.js';
 
@@ -31,7 +31,7 @@ export function Money() {
   useTitle(screens['/billing']);
   const variables = {
     days: firstDay(),
-    named: NAMED,
+    named: MAX_NAMES,
     month: `${serverDay.value.slice(0, 7)}-01`,
     names: MAX_NAMES,
     ...periodOf(chosenMonth()),

@@ -1,6 +1,6 @@
 import { decimalsOf, micro } from '../figures/money.js';
 import { monthRows } from '../figures/month.js';
-import { secondsOf } from '../figures/time.js';
+import { monthEnd, secondsOf } from '../figures/time.js';
 import { Amount } from '../parts/amount.js';
 import { Facts } from '../parts/facts.js';
 import { Empty } from '../parts/notice.js';
@@ -10,9 +10,10 @@ import { forecast } from '../state/forecast.js';
 import { query, setQuery } from '../state/location.js';
 import { modelName } from '../state/market.js';
 import type { MoneyRead } from '../state/money-read.js';
+import { texts as limitTexts } from '../texts/en/limit.js';
 import { texts } from '../texts/en/month.js';
 import { LimitReached } from './limit.js';
-import { Spend } from './spend.js';
+import { NAMED, Spend, Swatch } from './spend.js';
 
 /** Maximum number of names shown. The rest are combined into a single sum. */
 export const MAX_NAMES = 100;
@@ -30,7 +31,7 @@ export function Month({ read }: { read: MoneyRead | null }) {
       </div>
       {account !== null && <Totals account={account} />}
       <div class="month">
-        <Spend spent={read?.days ?? null} />
+        <Spend spent={read?.days ?? null} models={read === null ? [] : rowsOf(read, 'model').map(({ key }) => key)} />
         <div class="month-sums">
           <div class="month-head">
             <h3>{texts.costs}</h3>
@@ -56,8 +57,13 @@ export function Month({ read }: { read: MoneyRead | null }) {
 
 /** Shows the month's spend and forecast, and how much of the limit is used. */
 function Totals({ account }: { account: NonNullable<MoneyRead['account']> }) {
-  const { monthlyLimit: limit, limitReachedAt } = account;
+  const { monthlyLimit: limit, limitReachedAt, exhaustsAt, asOf } = account;
   const expected = forecast.value;
+  const reachedAt = limitReachedAt === null ? null : secondsOf(limitReachedAt);
+  const isReached =
+    reachedAt !== null &&
+    reachedAt < monthEnd(secondsOf(asOf)) &&
+    (exhaustsAt === null || reachedAt <= secondsOf(exhaustsAt));
   return (
     <div class="month-totals">
       <Facts
@@ -78,31 +84,39 @@ function Totals({ account }: { account: NonNullable<MoneyRead['account']> }) {
         ]}
       />
       {limit !== null && (
-        <div class="stack-tight">
+        <div class="month-limit">
+          {isReached ? <LimitReached at={limitReachedAt} /> : <p class="small quiet">{limitTexts.notThisMonth}</p>}
           <progress aria-label={texts.limitUse} max={limit} value={Number(monthSpendNow.value) / 1e6} />
-          <LimitReached at={limitReachedAt} />
         </div>
       )}
     </div>
   );
 }
 
-function Sums({ read: { account, instances: rented, month: spent }, by }: { read: MoneyRead; by: keyof typeof BY }) {
-  const expected = forecast.value;
-  if (account === null || rented === null || spent === null || expected === null) return null;
-  const burn = micro(account.burnPerHour);
-  const instances = rented.map((instance) => ({
+/** Returns the month's cost by model or by name. */
+const sumsOf = ({ month }: MoneyRead, by: keyof typeof BY) =>
+  by === 'model'
+    ? (month?.models ?? []).map(({ gpu, amount }) => ({ key: gpu, amount: micro(amount) }))
+    : (month?.names ?? []).map(({ name, amount }) => ({ key: name, amount: micro(amount) }));
+
+/** Returns the rows of the cost table, in the order that also decides the chart's colours. */
+function rowsOf(read: MoneyRead, by: keyof typeof BY) {
+  const rates = (read.instances ?? []).map((instance) => ({
     key: by === 'model' ? instance.gpu : instance.name,
     amount: rateOf(instance),
   }));
+  return read.account === null ? [] : monthRows(sumsOf(read, by), rates, secondsOf(read.account.asOf));
+}
+
+function Sums({ read, by }: { read: MoneyRead; by: keyof typeof BY }) {
+  const { account, instances: rented, month: spent } = read;
+  const expected = forecast.value;
+  if (account === null || rented === null || spent === null || expected === null) return null;
+  const burn = micro(account.burnPerHour);
   const asOf = secondsOf(account.asOf);
-  const sums =
-    by === 'model'
-      ? spent.models.map(({ gpu, amount }) => ({ key: gpu, amount: micro(amount) }))
-      : spent.names.map(({ name, amount }) => ({ key: name, amount: micro(amount) }));
-  const rows = monthRows(sums, instances, asOf);
-  const named = sums.reduce((sum, { amount }) => sum + amount, 0n);
-  const volumesRate = burn - instances.reduce((sum, { amount }) => sum + amount, 0n);
+  const rows = rowsOf(read, by);
+  const named = sumsOf(read, by).reduce((sum, { amount }) => sum + amount, 0n);
+  const volumesRate = burn - rented.reduce((sum, instance) => sum + rateOf(instance), 0n);
   const rest = [
     { key: texts.volumes, amount: micro(spent.volumes), rate: volumesRate },
     { key: texts.otherNames, amount: micro(spent.total) - named - micro(spent.volumes), rate: 0n },
@@ -133,7 +147,12 @@ function Sums({ read: { account, instances: rented, month: spent }, by }: { read
     >
       {all.map(({ key, rate, spent, forecast }, index) => (
         <tr key={key} class={index === all.length - 1 ? 'total' : ''}>
-          <th scope="row">{key}</th>
+          <th scope="row">
+            <span class="month-model">
+              {by === 'model' && index < all.length - 1 && <Swatch index={index < rows.length ? index : NAMED} />}
+              <span>{key}</span>
+            </span>
+          </th>
           <td class="number month-hourly">
             <Amount of={rate} decimals={decimals} />
           </td>

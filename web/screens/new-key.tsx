@@ -4,6 +4,7 @@ import { send } from '../graph/send.js';
 import { EditDialog } from '../parts/edit-dialog.js';
 import { Fold } from '../parts/fold.js';
 import { ShownOnce } from '../parts/shown-once.js';
+import { texts as keys } from '../texts/en/keys.js';
 import { texts } from '../texts/en/new-key.js';
 
 const SCOPES = ['READ', 'RENT', 'ACCESS', 'MONEY', 'KEYS'] as const;
@@ -68,7 +69,7 @@ export function NewKey({ onTried, onClose }: { onTried(): void; onClose(): void 
           <label key={scope} class="check scope">
             <input type="checkbox" name={scope} />
             <span>
-              {scope.toLowerCase()} <span class="quiet small">{texts.may[scope]}</span>
+              {keys.scopes[scope]} <span class="quiet small">{texts.may[scope]}</span>
             </span>
           </label>
         ))}

@@ -7,7 +7,7 @@ import { send } from '../graph/send.js';
 import { EditDialog } from '../parts/edit-dialog.js';
 import { LocalTime } from '../parts/local-time.js';
 import { Menu } from '../parts/menu.js';
-import { Empty, Failure } from '../parts/notice.js';
+import { Failure } from '../parts/notice.js';
 import { Table } from '../parts/table.js';
 import { accountChanges } from '../state/account.js';
 import { createPasskey, supportsPasskeys } from '../state/passkeys.js';
@@ -30,9 +30,14 @@ export function Passkeys() {
   const current = data.value?.apiKeys?.find(({ isCurrent }) => isCurrent);
   const canAdd = supportsPasskeys && current !== undefined && !passkeys?.some(({ isCurrent }) => isCurrent);
   return (
-    <section class="panel" aria-labelledby="passkeys">
+    <section class={`panel${passkeys?.length === 0 ? ' panel-line' : ''}`} aria-labelledby="passkeys">
       <div class="panel-head">
-        <h2 id="passkeys">{texts.title}</h2>
+        <div>
+          <h2 id="passkeys">{texts.title}</h2>
+          {passkeys?.length === 0 && (
+            <p class="small quiet">{supportsPasskeys ? texts.noneHint : texts.notSupported}</p>
+          )}
+        </div>
         {canAdd && (
           <button
             type="button"
@@ -45,11 +50,6 @@ export function Passkeys() {
         )}
       </div>
       <Failure error={error.value} />
-      {passkeys !== null && passkeys.length === 0 && (
-        <Empty icon="fingerprint-pattern" title={texts.none}>
-          {supportsPasskeys ? texts.noneHint : texts.notSupported}
-        </Empty>
-      )}
       {passkeys !== null && passkeys.length > 0 && (
         <Table
           isCards

@@ -1,6 +1,5 @@
 import { type Micro, micro, sum } from '../figures/money.js';
 import { utcDay } from '../figures/time.js';
-import { visible } from '../figures/visible.js';
 import { Amount } from '../parts/amount.js';
 import { Bars } from '../parts/bars.js';
 import { Fold } from '../parts/fold.js';
@@ -16,7 +15,7 @@ type Spent = NonNullable<MoneyRead['days']>;
 
 const PERIODS = [7, 30, 90];
 const USUAL = 30;
-/** Number of instances with their own colour. The others share one. */
+/** Number of models with their own colour. The others share one with volumes. */
 export const NAMED = 4;
 const DAY_MS = 86_400_000;
 
@@ -29,8 +28,14 @@ function chosenDays(): number {
 export const firstDay = (): string =>
   new Date(Date.parse(serverDay.value) - (chosenDays() - 1) * DAY_MS).toISOString().slice(0, 10);
 
-/** Shows the spend by UTC day and by instance. The sums are the service's own and add up to the month's spend. */
-export function Spend({ spent }: { spent: Spent | null }) {
+interface Props {
+  spent: Spent | null;
+  /** The models in the order of the cost table, which has the same colours. */
+  models: readonly string[];
+}
+
+/** Shows the spend by UTC day and by model. The sums are the service's own and add up to the month's spend. */
+export function Spend({ spent, models }: Props) {
   return (
     <section class="month-days" aria-labelledby="spend">
       <div class="month-head">
@@ -50,41 +55,42 @@ export function Spend({ spent }: { spent: Spent | null }) {
           {texts.noneWhat}
         </Empty>
       )}
-      {spent !== null && micro(spent.total) !== 0n && <Chart spent={spent} />}
+      {spent !== null && micro(spent.total) !== 0n && <Chart spent={spent} models={models} />}
     </section>
   );
 }
 
-function Chart({ spent }: { spent: Spent }) {
-  const kinds = [
-    ...spent.instances.map(({ instanceId }) => instanceId),
-    ...(micro(spent.others) === 0n ? [] : ['others']),
-  ];
-  const days = spent.days.map(({ date, total, instances, others }) => {
-    const amounts = new Map<string, Micro>(instances.map(({ instanceId, amount }) => [instanceId, micro(amount)]));
-    amounts.set('others', micro(others));
-    return { date, total: micro(total), parts: kinds.map((kind) => amounts.get(kind) ?? 0n) };
+function Chart({ spent, models }: { spent: Spent; models: readonly string[] }) {
+  const modelOf = new Map(spent.instances.map(({ instanceId, gpu }) => [instanceId, gpu]));
+  // Models without cost this month have no line in the table and come last.
+  const named = [...new Set([...models, ...modelOf.values()])].slice(0, NAMED);
+  const days = spent.days.map(({ date, total, instances }) => {
+    // The last part is the rest: other models and volumes.
+    const parts: Micro[] = [...Array(NAMED).fill(0n), micro(total)];
+    for (const { instanceId, amount } of instances) {
+      const index = named.indexOf(modelOf.get(instanceId)!);
+      if (index === -1) continue;
+      parts[index]! += micro(amount);
+      parts[NAMED]! -= micro(amount);
+    }
+    return { date, total: micro(total), parts };
   });
+  const key = Array.from({ length: NAMED + 1 }, (_, index) => ({
+    index,
+    name: index === NAMED ? texts.others : modelName(named[index] ?? ''),
+    amount: days.reduce((total, { parts }) => total + parts[index]!, 0n),
+  })).filter(({ amount }) => amount > 0n);
   return (
     <>
       <Bars days={days} label={texts.chart(utcDay(spent.from), utcDay(spent.to), sum(micro(spent.total)))} />
-      <ul class="month-key" aria-label={texts.byInstance}>
-        {spent.instances.map(({ instanceId, name, gpu, numGpus, amount }, index) => (
-          <li key={instanceId}>
+      <ul class="month-key" aria-label={texts.byModel}>
+        {key.map(({ name, index, amount }) => (
+          <li key={name}>
             <Swatch index={index} />
-            <a class="id" href={`/instances/${instanceId}`} title={`${instanceId}, ${numGpus} × ${modelName(gpu)}`}>
-              {visible(name)}
-            </a>
-            <Amount of={micro(amount)} />
+            <span>{name}</span>
+            <Amount of={amount} />
           </li>
         ))}
-        {micro(spent.others) !== 0n && (
-          <li>
-            <Swatch index={kinds.length - 1} />
-            <span>{texts.others}</span>
-            <Amount of={micro(spent.others)} />
-          </li>
-        )}
       </ul>
       <Fold title={texts.asFigures}>
         <Table columns={[[texts.day], [texts.usd, 'number']]}>
@@ -102,6 +108,7 @@ function Chart({ spent }: { spent: Spent }) {
   );
 }
 
-const Swatch = ({ index }: { index: number }) => (
-  <span class={`key-swatch swatch-${'abcde'[index]}`} aria-hidden="true" />
+/** The colour of a model, by its place in the cost table. */
+export const Swatch = ({ index }: { index: number }) => (
+  <span class={`key-swatch swatch-${'abcde'[Math.min(index, NAMED)]}`} aria-hidden="true" />
 );

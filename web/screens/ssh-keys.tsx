@@ -56,7 +56,7 @@ export function SshKeys() {
       {keys !== null && keys.length > 0 && (
         <Table
           isCards
-          class="listing"
+          class="listing labelled"
           columns={[[texts.comment], [texts.fingerprint], [texts.added], [texts.actions, 'unseen', 'at-end']]}
         >
           {keys.map((key) => (
@@ -76,17 +76,21 @@ export function SshKeys() {
   );
 }
 
+/** Number of characters at a fingerprint's end that are always shown. */
+const END = 8;
+
 function Row({ sshKey: { type, fingerprint, comment, createdAt }, onRemove }: { sshKey: SshKey; onRemove(): void }) {
   const name = visible(comment) || fingerprint;
   return (
     <tr>
       <th scope="row">{visible(comment) || <span class="quiet">{texts.noComment}</span>}</th>
-      <td class="card-start fingerprint" title={fingerprint}>
-        <span class="id">
-          <span class="small quiet">{type}</span> <span class="mono">{fingerprint}</span>
+      <td class="card-start fingerprint" title={`${type} ${fingerprint}`}>
+        <span class="fingerprint-text mono">
+          <span>{fingerprint.slice(0, -END)}</span>
+          {fingerprint.slice(-END)}
         </span>
       </td>
-      <td class="nowrap">
+      <td class="nowrap" data-label={texts.added}>
         <Ago at={secondsOf(createdAt)} />
       </td>
       <td class="at-end">

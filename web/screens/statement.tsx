@@ -18,8 +18,8 @@ import type { Props as DownloadsProps, Stated } from './downloads.js';
 const Downloads = loaded<DownloadsProps>(async () => (await import('./downloads.js')).Downloads);
 
 const MONTHS = 12;
-/** Number of changes shown until the user wants to see more. */
-const FIRST = 12;
+/** Number of changes shown until the user wants to see more, and on a phone. */
+const [FIRST, FIRST_NARROW] = [12, 5];
 /** Maximum number of changes of each kind shown. The download contains all of them. */
 const SHOWN = 200;
 
@@ -73,18 +73,15 @@ export function Statement({ stated, children }: Props) {
       )}
       {stated !== null && <Lines key={stated.from} stated={stated} />}
       {children}
-      <p class="list-end small">
-        <a href="/verify">{texts.verify}</a>
-      </p>
     </section>
   );
 }
 
 function Lines({ stated }: { stated: Stated }) {
   const { openingBalance, closingBalance, lines, movements, from, to } = stated;
-  const isLong = lines.length + movements.length > FIRST;
+  const first = matchMedia('(max-width: 44rem)').matches ? FIRST_NARROW : FIRST;
   const isOpen = useSignal(false);
-  const most = isOpen.value ? SHOWN : FIRST;
+  const most = isOpen.value ? SHOWN : first;
   if (lines.length === 0 && movements.length === 0)
     return (
       <Empty icon="file-text" title={texts.none}>
@@ -93,6 +90,10 @@ function Lines({ stated }: { stated: Stated }) {
     );
   const shownMovements = movements.slice(0, most);
   const shownLines = lines.slice(0, isOpen.value ? SHOWN : Math.max(0, most - shownMovements.length));
+  const hidden = [
+    ...movements.slice(shownMovements.length).map(({ amount }) => micro(amount)),
+    ...lines.slice(shownLines.length).map(({ amount }) => -micro(amount)),
+  ];
   const decimals = decimalsOf(
     shownLines.map(({ ratePerHour }) => micro(ratePerHour)),
     3,
@@ -146,25 +147,52 @@ function Lines({ stated }: { stated: Stated }) {
             </td>
           </tr>
         ))}
+        {hidden.length > 0 && (
+          <tr>
+            <th scope="row">
+              <span class="statement-item">
+                <span>{texts.more(hidden.length)}</span>
+              </span>
+            </th>
+            <td class="card-start">
+              {!isOpen.value && (
+                <button
+                  type="button"
+                  class="plain small"
+                  onClick={() => {
+                    isOpen.value = true;
+                  }}
+                >
+                  {texts.all}
+                </button>
+              )}
+            </td>
+            <td class="no-card" />
+            <td class="no-card" />
+            <td class="number">
+              <Amount of={hidden.reduce((total, amount) => total + amount, 0n)} />
+            </td>
+          </tr>
+        )}
         <Total name={texts.closing} at={to} amount={closingBalance} />
       </Table>
-      {isLong && (
-        <div class="list-end row small">
+      <div class="list-end row between small">
+        <a href="/verify">{texts.verify}</a>
+        {isOpen.value && Math.max(lines.length, movements.length) > SHOWN && (
+          <span class="quiet">{texts.shown(SHOWN)}</span>
+        )}
+        {isOpen.value && (
           <button
             type="button"
             class="plain"
-            aria-expanded={isOpen.value}
             onClick={() => {
-              isOpen.value = !isOpen.value;
+              isOpen.value = false;
             }}
           >
-            {isOpen.value ? texts.fewer : texts.all(lines.length + movements.length)}
+            {texts.fewer}
           </button>
-          {isOpen.value && Math.max(lines.length, movements.length) > SHOWN && (
-            <span class="quiet">{texts.shown(SHOWN)}</span>
-          )}
-        </div>
-      )}
+        )}
+      </div>
     </>
   );
 }

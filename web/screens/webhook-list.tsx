@@ -29,6 +29,7 @@ import { useRead } from '../state/read.js';
 import { useWork } from '../state/work.js';
 import { texts as house } from '../texts/en/house.js';
 import { texts } from '../texts/en/webhooks.js';
+import { NoticeDialog, NoticeSetting } from './billing-settings.js';
 import { Mail } from './mail.js';
 
 type Webhook = NonNullable<ResultOf<typeof WebhooksDocument>['webhooks']>[number];
@@ -88,9 +89,10 @@ export function WebhookList() {
             {texts.noneHint}
           </Empty>
         )}
-        {webhooks?.map((webhook) => (
+        {webhooks?.map((webhook, index) => (
           <One
             key={webhook.id}
+            isFirst={index === 0}
             webhook={webhook}
             work={work}
             onSecret={(text) => {
@@ -102,6 +104,7 @@ export function WebhookList() {
           />
         ))}
       </section>
+      {data.value !== null && <Notices below={data.value.balanceNotice} />}
       {isCreating.value && (
         <EditDialog
           title={texts.new}
@@ -141,8 +144,48 @@ export function WebhookList() {
   );
 }
 
+/** Lists what the account is notified about. Only the low-balance notice can be set. */
+function Notices({ below }: { below: number | null }) {
+  const isEditing = useSignal(false);
+  return (
+    <section class="panel" aria-labelledby="notices">
+      <div class="panel-head">
+        <div>
+          <h2 id="notices">{texts.notices}</h2>
+          <p class="small quiet">{texts.noticesWhat}</p>
+        </div>
+      </div>
+      <dl class="setting-list">
+        <NoticeSetting
+          below={below}
+          onEdit={() => {
+            isEditing.value = true;
+          }}
+        />
+        {texts.kinds.map(([name, when]) => (
+          <div key={name} class="setting">
+            <dt>{name}</dt>
+            <dd class="setting-value quiet">{when}</dd>
+          </div>
+        ))}
+      </dl>
+      {isEditing.value && (
+        <NoticeDialog
+          below={below}
+          onChanged={readAgain}
+          onClose={() => {
+            isEditing.value = false;
+          }}
+        />
+      )}
+    </section>
+  );
+}
+
 interface OneProps {
   webhook: Webhook;
+  /** Whether it is the first in the list, whose deliveries are shown in a wide window. */
+  isFirst: boolean;
   work(change: () => Promise<unknown>): Promise<boolean>;
   onSecret(text: string | null): void;
   onDelete(): void;
@@ -154,7 +197,7 @@ interface Sent {
   attempts: Webhook['attempts'];
 }
 
-function One({ webhook, work, onSecret, onDelete }: OneProps) {
+function One({ webhook, isFirst, work, onSecret, onDelete }: OneProps) {
   const { id, url, events, pausedAt, pauseReason, waiting } = webhook;
   const attemptsOf = useSignal<Sent | null>(null);
   const sent = webhook.deliveries.map((delivery) => ({
@@ -163,9 +206,6 @@ function One({ webhook, work, onSecret, onDelete }: OneProps) {
   }));
   const isPaused = pausedAt !== null;
   const items: MenuItem[] = [
-    ...(isPaused
-      ? []
-      : [{ name: texts.test, icon: 'zap', onChoose: () => void work(() => send(TestWebhook, { id })) }]),
     {
       name: isPaused ? texts.resume : texts.pause,
       icon: isPaused ? 'play' : 'pause',
@@ -195,7 +235,16 @@ function One({ webhook, work, onSecret, onDelete }: OneProps) {
           {events === null ? texts.allEvents : events.join(', ')}
           {waiting > 0 && `, ${texts.waiting(waiting)}`}
         </p>
-        {isPaused && <span class="badge warn">{texts.isPaused}</span>}
+        <State of={webhook} />
+        {!isPaused && (
+          <button
+            type="button"
+            aria-label={texts.testOf(visible(url))}
+            onClick={() => void work(() => send(TestWebhook, { id }))}
+          >
+            {texts.test}
+          </button>
+        )}
         <Menu label={house.actionsOf(visible(url))} items={items} />
       </div>
       {isPaused && (
@@ -204,7 +253,11 @@ function One({ webhook, work, onSecret, onDelete }: OneProps) {
       {sent.length === 0 ? (
         <p class="small quiet">{texts.nothingSent}</p>
       ) : (
-        <Fold title={texts.deliveries} summary={<Last of={sent[0]!.delivery} />}>
+        <Fold
+          title={texts.deliveries}
+          summary={<Last of={sent[0]!.delivery} />}
+          isOpen={isFirst && matchMedia('(min-width: 64rem)').matches}
+        >
           <Table
             isCards
             class="listing"
@@ -240,6 +293,20 @@ function One({ webhook, work, onSecret, onDelete }: OneProps) {
         />
       )}
     </section>
+  );
+}
+
+/** Whether the webhook works, judged by its last delivery that ended or was tried. */
+function State({ of: { pausedAt, deliveries, attempts } }: { of: Webhook }) {
+  if (pausedAt !== null) return <span class="badge warn">{texts.isPaused}</span>;
+  const last = deliveries.find(
+    ({ eventId, state }) => state !== 'PENDING' || attempts.some((each) => each.eventId === eventId),
+  );
+  if (last === undefined) return <span class="badge">{texts.isUnused}</span>;
+  return last.state === 'DELIVERED' ? (
+    <span class="badge good">{texts.isActive}</span>
+  ) : (
+    <span class="badge bad">{texts.isFailing}</span>
   );
 }
 

@@ -3,7 +3,7 @@ import type { texts as english } from '../en/keys.js';
 export const texts: typeof english = {
   apiKeys: 'API-Schlüssel',
   apiKeysHint:
-    'Ein Schlüssel erlaubt jedem, der ihn hat, seine Rechte zu nutzen. Geben Sie jedem Programm einen eigenen.',
+    'Wer den Schlüssel hat, hat dessen Rechte. Geben Sie jedem Programm einen eigenen mit möglichst wenigen Rechten.',
   none: 'Keine gültigen Schlüssel',
   noneHint: 'Erstellen Sie einen für jedes Programm, das dieses Konto nutzt.',
   name: 'Name',
@@ -23,7 +23,9 @@ export const texts: typeof english = {
   keyEnding: (lastFour) => `Schlüssel …${lastFour}`,
   noName: 'ohne Namen',
   thisSession: 'diese Sitzung',
-  everything: 'alles',
+  everything: 'Vollzugriff',
+  readOnly: 'nur lesen',
+  scopes: { READ: 'lesen', RENT: 'mieten', ACCESS: 'Zugang', MONEY: 'Abrechnung', KEYS: 'Schlüssel' },
   never: 'nie',
   over: 'abgelaufen',
   endsSoon: 'läuft bald ab',

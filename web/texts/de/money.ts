@@ -2,7 +2,7 @@ import type { texts as english } from '../en/money.js';
 
 export const texts: typeof english = {
   reading: 'Ihr Guthaben wird geladen …',
-  asOf: (time) => `Beträge von ${time} Uhr`,
+  asOf: (time) => `Stand: ${time} Uhr`,
   lasts: 'Reicht noch',
   years: 'Jahre',
 };

@@ -3,7 +3,6 @@ import type { texts as english } from '../en/passkeys.js';
 export const texts: typeof english = {
   title: 'Passkeys',
   add: 'Passkey hinzufügen',
-  none: 'Noch keine Passkeys',
   noneHint: 'Mit einem Passkey melden Sie sich per Fingerabdruck, Gesicht oder PIN statt mit dem API-Schlüssel an.',
   notSupported: 'Um einen Passkey hinzuzufügen, öffnen Sie die Konsole über HTTPS oder unter localhost.',
   name: 'Name',

@@ -8,9 +8,9 @@ export const texts: typeof english = {
   noneWhat: 'Ausgaben erscheinen hier ab der ersten Sekunde einer Miete.',
   chart: (from, to, total) => `Ausgaben pro UTC-Tag von ${from} bis ${to}: insgesamt ${total} USD`,
   ofDay: (date, amount) => `${date}: ${amount} USD`,
-  byInstance: 'Ausgaben nach Instanz',
+  byModel: 'Ausgaben nach GPU-Modell',
   usd: 'USD',
-  others: 'Alle anderen',
-  asFigures: 'Tage als Zahlen',
+  others: 'Andere Modelle und Volumes',
+  asFigures: 'Als Tabelle anzeigen',
   day: 'UTC-Tag',
 };

@@ -1,5 +1,6 @@
 import { number } from '../../figures/number.js';
 import type { texts as english } from '../en/statement.js';
+import { plural } from '../plural.js';
 
 export const texts: typeof english = {
   title: 'Kontoauszug',
@@ -13,7 +14,8 @@ export const texts: typeof english = {
   usd: 'USD',
   opening: 'Anfangsguthaben',
   closing: 'Endguthaben',
-  all: (count) => `Alle ${number(count)} anzeigen`,
+  more: (count) => plural(count, { one: '1 weiterer Posten', other: `${number(count)} weitere Posten` }),
+  all: 'Alle anzeigen',
   fewer: 'Weniger anzeigen',
   kinds: {
     GPU: 'GPUs',

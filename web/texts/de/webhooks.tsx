@@ -16,6 +16,17 @@ export const texts: typeof english = {
   allEvents: 'alle Ereignisse',
   waiting: (count) => plural(count, { one: '1 Ereignis wartet', other: `${count} Ereignisse warten` }),
   isPaused: 'pausiert',
+  isActive: 'aktiv',
+  isUnused: 'nichts gesendet',
+  isFailing: 'gestört',
+  testOf: (url) => `Test senden an ${url}`,
+  notices: 'Meldungen',
+  noticesWhat: 'Gehen an Ihre E-Mail-Adresse und Ihre Webhooks.',
+  kinds: [
+    ['Instanzen', 'wenn eine startet, fehlschlägt, anhält, verdrängt oder gelöscht wird'],
+    ['Bevorstehendes Ende', 'eine Stunde und zehn Minuten vor Frist, Limit oder leerem Guthaben'],
+    ['Guthaben', 'wenn es aufgeladen wird oder aufgebraucht ist'],
+  ],
   paused: (since, reason) => (
     <>
       Pausiert seit {since}: {reason}. Ereignisse werden in der Zwischenzeit nicht gesendet.

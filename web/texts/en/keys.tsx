@@ -24,7 +24,10 @@ export const texts = {
   keyEnding: (lastFour: string) => `key …${lastFour}`,
   noName: 'unnamed',
   thisSession: 'this session',
-  everything: 'everything',
+  everything: 'full access',
+  readOnly: 'read only',
+  /** Short names of the permissions, by the API's name for the scope. */
+  scopes: { READ: 'read', RENT: 'rent', ACCESS: 'access', MONEY: 'billing', KEYS: 'keys' },
   never: 'never',
   over: 'expired',
   endsSoon: 'expires soon',

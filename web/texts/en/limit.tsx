@@ -12,7 +12,8 @@ export const texts = {
     </>
   ),
   notReached: 'Not reached at current rates.',
+  notThisMonth: 'Not reached this month.',
   wasReached: (at: ComponentChildren) => <>Reached {at}: running instances under it were stopped.</>,
-  isReached: (at: ComponentChildren) => <>Will be reached {at}: running instances under it then stop.</>,
+  isReached: (at: ComponentChildren) => <>Will be reached {at}. All limited instances then stop.</>,
   inUsd: (label: string) => `${label} (USD)`,
 };

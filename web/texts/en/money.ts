@@ -1,6 +1,6 @@
 export const texts = {
   reading: 'Loading your balance …',
-  asOf: (time: string) => `Amounts as of ${time}`,
+  asOf: (time: string) => `As of ${time}`,
   lasts: 'Lasts',
   years: 'years',
 };

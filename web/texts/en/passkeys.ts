@@ -2,7 +2,6 @@
 export const texts = {
   title: 'Passkeys',
   add: 'Add a passkey',
-  none: 'No passkeys yet',
   noneHint: 'A passkey signs you in with your fingerprint, face or PIN instead of the API key.',
   notSupported: 'To add a passkey, open the console over HTTPS or at localhost.',
   name: 'Name',

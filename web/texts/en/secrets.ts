@@ -1,7 +1,7 @@
 /** Values that launches refer to. */
 export const texts = {
   title: 'Secrets',
-  hint: 'Tokens and passwords for your launches. Stored encrypted and never shown again.',
+  hint: 'Tokens and passwords for your instances. Stored encrypted and never shown again.',
   create: 'New secret',
   none: 'No secrets yet',
   name: 'Name',
@@ -9,7 +9,7 @@ export const texts = {
   created: 'Created',
   delete: 'Delete',
   actions: 'Actions',
-  noneHint: 'Launches can use them in variables and files, or to pull images.',
+  noneHint: 'Instances can use them in variables and files, or to pull images.',
   deleteTask: 'Delete …',
   forValues: 'variables and files',
   forImages: (registry: string, user: string) => `images from ${registry}, as ${user}`,

@@ -7,9 +7,9 @@ export const texts = {
   /** The dates and the amount are already formatted. */
   chart: (from: string, to: string, total: string) => `Spend by UTC day from ${from} to ${to}: ${total} USD in total`,
   ofDay: (date: string, amount: string) => `${date}: ${amount} USD`,
-  byInstance: 'Spend by instance',
+  byModel: 'Spend by GPU model',
   usd: 'USD',
-  others: 'All others',
-  asFigures: 'Days as figures',
+  others: 'Other models and volumes',
+  asFigures: 'Show as table',
   day: 'UTC day',
 };

@@ -1,4 +1,5 @@
 import { number } from '../../figures/number.js';
+import { plural } from '../plural.js';
 
 export const texts = {
   title: 'Statement',
@@ -12,7 +13,9 @@ export const texts = {
   usd: 'USD',
   opening: 'Opening balance',
   closing: 'Closing balance',
-  all: (count: number) => `Show all ${number(count)}`,
+  /** The rows that aren't shown. Their sum is next to it. */
+  more: (count: number) => plural(count, { one: '1 more item', other: `${number(count)} more items` }),
+  all: 'Show all',
   fewer: 'Show fewer',
   kinds: {
     GPU: 'GPUs',

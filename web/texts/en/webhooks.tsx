@@ -15,6 +15,18 @@ export const texts = {
   allEvents: 'all events',
   waiting: (count: number) => plural(count, { one: '1 event waiting', other: `${count} events waiting` }),
   isPaused: 'paused',
+  isActive: 'active',
+  isUnused: 'never sent',
+  isFailing: 'failing',
+  testOf: (url: string) => `Send test to ${url}`,
+  notices: 'Notices',
+  noticesWhat: 'Sent to your email address and your webhooks.',
+  /** What each group of events reports. */
+  kinds: [
+    ['Instances', 'when one starts, fails, stops, is preempted or is destroyed'],
+    ['Upcoming stops', 'an hour and ten minutes before a deadline, limit or empty balance'],
+    ['Credit', 'when it is added or runs out'],
+  ],
   paused: (since: ComponentChildren, reason: string) => (
     <>
       Paused since {since}: {reason}. Events in the meantime aren’t sent.
