@@ -18,5 +18,3 @@ export const percent = (value: number): string => wholePercent.format(value / 10
 
 /** Formats a number with `decimals` decimals: "1.24". */
 export const fixed = (value: number, decimals: number): string => value.toFixed(decimals).replace('.', POINT);
-
-
