@@ -58,7 +58,7 @@ describe("the console's screen for running a model", needs('chromium'), () => {
 
   it('takes a pasted config.json, and shows why one is refused', async () => {
     await here.pages.with('/models', null, async ({ page, complaints }) => {
-      await page.locator('summary', { hasText: 'config.json' }).first().click();
+      await page.locator('summary', { hasText: /^config\.json/ }).click();
       const config = page.getByLabel('Contents of config.json');
       await config.fill('{"hidden_size": "x"}');
       await page.getByText('config.num_hidden_layers is missing').waitFor();
