@@ -5,7 +5,6 @@ import { Overlays } from './parts/overlays.js';
 import { StatusLine } from './parts/status-line.js';
 import { FirstSight } from './screens/first-sight.js';
 import { Home } from './screens/home.js';
-import { Machines } from './screens/machines.js';
 import { SignIn } from './screens/sign-in.js';
 import { deployPathOfOld } from './state/deploy-link.js';
 import { FILTER_NAMES } from './state/filters.js';
@@ -17,9 +16,11 @@ import { texts } from './texts/en/house.js';
 
 const loadInstance = async () => (await import('./screens/instance.js')).InstanceScreen;
 const loadInstances = async () => (await import('./screens/instances.js')).Instances;
+const loadMachines = async () => (await import('./screens/machines.js')).Machines;
 const loadMoney = async () => (await import('./screens/money.js')).Money;
 const InstanceScreen = loaded<{ id: string }>(loadInstance);
 const Instances = loaded<{ id: string }>(loadInstances);
+const Machines = loaded(loadMachines);
 const Money = loaded<{ id: string }>(loadMoney);
 const Webhooks = loaded<{ id: string }>(async () => (await import('./screens/webhooks.js')).Webhooks);
 const Activity = loaded<{ id: string }>(async () => (await import('./screens/activity.js')).Activity);
@@ -33,7 +34,7 @@ export function App() {
   useEffect(startShortcuts, []);
   useEffect(() => {
     // Frequently used screens are fetched ahead of time, so that they open immediately, even without a connection.
-    if (session.value === 'in') void Promise.allSettled([loadInstances(), loadInstance(), loadMoney()]);
+    if (session.value === 'in') void Promise.allSettled([loadMachines(), loadInstances(), loadInstance(), loadMoney()]);
   }, [session.value]);
   return (
     <>

@@ -98,7 +98,7 @@ function Inputs({ config, hub, isRead }: InputsProps) {
     delete drafts.current[name];
     setQuery({ [name]: event.currentTarget.value.trim() }, { replace: true });
   };
-  // What was pasted is folded once it could be read. What is typed stays open.
+  // A pasted config is folded once it can be read. A typed one stays open.
   const isFolded = useSignal(false);
   const isTuned = typed('parameters') !== '' || typed('bits') !== '';
   return (

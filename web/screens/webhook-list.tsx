@@ -296,7 +296,7 @@ function One({ webhook, isFirst, work, onSecret, onDelete }: OneProps) {
   );
 }
 
-/** Whether the webhook works, judged by its last delivery that ended or was tried. */
+/** Whether the webhook works, according to its last delivery that ended or was tried. */
 function State({ of: { pausedAt, deliveries, attempts } }: { of: Webhook }) {
   if (pausedAt !== null) return <span class="badge warn">{texts.isPaused}</span>;
   const last = deliveries.find(

@@ -98,7 +98,7 @@ export const texts = {
     month: 'This month (UTC)',
     forecast: 'Projected this month',
   },
-  /** What the current cost is for. */
+  /** The items that the current cost is for. */
   paidFor: (running: number, stopped: number, volumes: number) =>
     listed([
       [running, `${number(running)} running`],

@@ -21,7 +21,7 @@ export const texts = {
   testOf: (url: string) => `Send test to ${url}`,
   notices: 'Notices',
   noticesWhat: 'Sent to your email address and your webhooks.',
-  /** What each group of events reports. */
+  /** The content of each group of events. */
   kinds: [
     ['Instances', 'when one starts, fails, stops, is preempted or is destroyed'],
     ['Upcoming stops', 'an hour and ten minutes before a deadline, limit or empty balance'],
