@@ -42,7 +42,7 @@ describe('the limit and notice settings in Chromium', needs('chromium'), () => {
     };
     await edit('12.5');
     await settings.getByText('of 12.50 USD spent this month').waitFor();
-    await page.getByText('Not reached this month.').waitFor();
+    await page.getByText('Won’t be reached this month.').waitFor();
     expect((await ask(owner, '{ account { monthlyLimit } }')).monthlyLimit).toBe(12.5);
     await expectSoundInLongRun(page);
     await edit('');

@@ -81,7 +81,7 @@ export function InstanceList({ instances }: { instances: readonly Instance[] }) 
   // Instances are deselected once they are destroyed or no longer listed.
   const chosen = found.filter(({ id }) => chosenIds.value.has(id));
   return (
-    <section class="panel" aria-label={texts.activeOnes}>
+    <section class="panel instance-list" aria-label={texts.activeOnes}>
       <InstanceToolbar search={search} {...choices} orders={ORDERS} names={FILTERS}>
         <span class="list-count quiet small" role="status">
           {found.length === instances.length

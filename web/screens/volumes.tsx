@@ -65,7 +65,7 @@ export function Volumes() {
             {texts.create}
           </button>
         </div>
-        <p class="small quiet">{texts.lead}</p>
+        <p class="small quiet volumes-lead">{texts.lead}</p>
       </div>
       <Failure error={error} />
       <section class="panel volumes" aria-label={texts.yours}>

@@ -16,7 +16,7 @@ export const texts: typeof english = {
   from: 'Von',
   to: 'Bis',
   utcDay: 'UTC-Tag',
-  any: { operation: 'Alle Aktionen', key: 'Alle Schlüssel', outcome: 'Alle Ergebnisse', period: 'Jederzeit' },
+  any: { operation: 'Alle Aktionen', key: 'Alle Schlüssel', outcome: 'Alle Ergebnisse', period: 'Gesamter Zeitraum' },
   more: 'Filter',
   clear: 'Filter entfernen',
   none: 'Noch keine Aktivität',

@@ -40,7 +40,7 @@ export const texts: typeof english = {
     ],
   ],
   priceSheet: 'Preisliste',
-  marketOf: (date) => `USD pro GPU-Stunde, Marktpreise vom ${date}`,
+  marketOf: (date) => `USD pro GPU-Stunde, Preise vom ${date}`,
   caption: 'USD pro GPU-Stunde und freie GPUs nach Modell',
   gpu: 'GPU',
   vram: 'VRAM (GB)',

@@ -14,7 +14,7 @@ export const texts: typeof english = {
   keyStep: 'SSH-Schlüssel hinzufügen',
   keyWhy: (tool) => <>Der private Teil öffnet jede Instanz. Ein mit {tool} erstellter Schlüssel genügt.</>,
   addKey: 'SSH-Schlüssel hinzufügen',
-  rentStep: 'Erste Maschine mieten',
+  rentStep: 'Erste Instanz mieten',
   rentWhy:
     'Wählen Sie ein Modell und eine Vorlage. Die Instanz läuft nach wenigen Sekunden und lässt sich jederzeit anhalten.',
   seeMachines: 'Maschinen ansehen',

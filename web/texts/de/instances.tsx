@@ -19,7 +19,7 @@ export const texts: typeof english = {
   filter: 'Instanzen filtern',
   search: 'Suchen nach Name, ID, Vorlage oder Label',
   searchShort: 'Suchen',
-  any: { status: 'Jeder Zustand', model: 'Jedes Modell', labels: 'Jedes Label' },
+  any: { status: 'Alle Zustände', model: 'Alle Modelle', labels: 'Alle Labels' },
   labels: 'Label',
   model: 'Modell',
   sort: 'Reihenfolge',

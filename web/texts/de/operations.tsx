@@ -1,8 +1,8 @@
 import type { operations as english, refusals as englishRefusals } from '../en/operations.js';
 
 export const operations: typeof english = {
-  deploy: 'Maschine gemietet',
-  deployBest: 'Beste Maschine gemietet',
+  deploy: 'Instanz gemietet',
+  deployBest: 'Instanz gemietet (beste Maschine)',
   start: 'Instanz gestartet',
   stop: 'Instanz angehalten',
   destroy: 'Instanz gelöscht',

@@ -24,7 +24,7 @@ export const texts: typeof english = {
   noticesWhat: 'Gehen an Ihre E-Mail-Adresse und Ihre Webhooks.',
   kinds: [
     ['Instanzen', 'wenn eine startet, fehlschlägt, anhält, verdrängt oder gelöscht wird'],
-    ['Bevorstehendes Ende', 'eine Stunde und zehn Minuten vor Frist, Limit oder leerem Guthaben'],
+    ['Bevorstehendes Ende', '1 Stunde und nochmals 10 Minuten vor Frist, Limit oder leerem Guthaben'],
     ['Guthaben', 'wenn es aufgeladen wird oder aufgebraucht ist'],
   ],
   paused: (since, reason) => (

@@ -42,7 +42,7 @@ export const texts = {
     ],
   ] as readonly (readonly [icon: string, title: string, text: string])[],
   priceSheet: 'Price sheet',
-  marketOf: (date: string) => `USD per GPU-hour, market prices as of ${date}`,
+  marketOf: (date: string) => `USD per GPU-hour, prices as of ${date}`,
   caption: 'USD per GPU-hour and free GPUs by model',
   gpu: 'GPU',
   vram: 'VRAM (GB)',

@@ -113,7 +113,7 @@ export const texts = {
   rented: 'Your instances',
   allInstances: (count: number) => plural(count, { one: 'Details', other: `All ${number(count)} instances` }),
   noneRented: 'Choose a GPU to get started',
-  noneRentedWhat: 'Your instance runs within seconds, is billed by the second, and stops whenever you want.',
+  noneRentedWhat: 'Your instance runs within seconds, is billed by the second, and you can stop it at any time.',
   model: (vramGb: number, free: number) => `${vramGb} GB · ${number(free)} free`,
   allMachines: 'See all machines',
   volumes: 'Volumes',

@@ -1,7 +1,7 @@
 /** Requests that a key can make, by the service’s names for them. */
 export const operations: Record<string, string> = {
   deploy: 'Instance deployed',
-  deployBest: 'Best match deployed',
+  deployBest: 'Instance deployed (best match)',
   start: 'Instance started',
   stop: 'Instance stopped',
   destroy: 'Instance destroyed',

@@ -24,7 +24,7 @@ export const texts = {
   /** The content of each group of events. */
   kinds: [
     ['Instances', 'when one starts, fails, stops, is preempted or is destroyed'],
-    ['Upcoming stops', 'an hour and ten minutes before a deadline, limit or empty balance'],
+    ['Upcoming stops', '1 hour and again 10 minutes before a deadline, a limit or an empty balance'],
     ['Credit', 'when it is added or runs out'],
   ],
   paused: (since: ComponentChildren, reason: string) => (
