@@ -32,6 +32,7 @@ import { NO_STORE } from '../domain/volumes/store.js';
 import type { WebPortDeps } from '../domain/web-ports/deps.js';
 import { Visits } from '../domain/web-ports/visits.js';
 import type { WebhookDeps } from '../domain/webhooks/deps.js';
+import { createTokenBuckets } from '../http/token-buckets.js';
 
 /** Dependencies of every use case. The composition root creates this object once and freezes it. */
 export type Deps = Readonly<
@@ -54,6 +55,13 @@ const MAX_WAITING_VOLUME_WRITES = 2_000;
 const MAX_WAITING_KEY_CHECKS = 20;
 /** Maximum number of concurrent key checks per account. Checking one key can take several seconds. */
 const MAX_KEY_CHECKS_OF_ACCOUNT = 3;
+
+/** Results of `modelMemory` for an account or, without a key, an address. */
+const MODEL_MEMORY = {
+  size: 60,
+  everySeconds: 1,
+  refusal: (seconds: number) => `too many models in a short time; try again in ${seconds} s`,
+};
 
 /** Dependencies that only the gateway needs. Operator commands run without them. */
 export interface GatewayDeps
@@ -128,6 +136,7 @@ export function createDeps(
     sendWebhook,
     sendMail,
     modelHub,
+    takeModelMemory: createTokenBuckets(MODEL_MEMORY).take,
     activityLog: new ActivityLog(db.pool),
     activity: null,
     clock,

@@ -7,12 +7,14 @@ import { readBounded } from '../std/untrusted/read-bounded.js';
 /** Time limit for reading a model, including connecting and redirects. */
 const TIMEOUT_MS = 10_000;
 /** Maximum size of a config.json, after decompression. */
-const MAX_CONFIG_BYTES = 1_000_000;
+const MAX_CONFIG_BYTES = 200_000;
 /** The index begins with the size. The rest lists each tensor and may have many megabytes, so it isn't read. */
 const INDEX_START_BYTES = 4_096;
 /** The hub redirects to a model's new name. */
 const MAX_REDIRECTS = 3;
 const MAX_CACHED = 500;
+/** Maximum total size of the cached models. */
+const MAX_CACHED_BYTES = 32_000_000;
 const CACHED_FOR_MS = 10 * 60_000;
 /** Maximum number of models read at the same time. */
 const MAX_IN_FLIGHT = 16;
@@ -47,6 +49,9 @@ export class HubClient implements ModelHub {
     this.#timeoutMs = timeoutMs;
     this.#models = new LRUCache<string, HubModel>({
       max: MAX_CACHED,
+      maxSize: MAX_CACHED_BYTES,
+      // An empty config counts too.
+      sizeCalculation: ({ config }) => config.length + 1,
       ttl: CACHED_FOR_MS,
       fetchMethod: (name) => this.#readOnce(name),
     });
@@ -84,7 +89,7 @@ export class HubClient implements ModelHub {
       throw refusalOf(name, response);
     }
     const config = await readBounded(response, MAX_CONFIG_BYTES);
-    if (config === null) throw notReadable(name, `is larger than ${MAX_CONFIG_BYTES / 1_000_000} MB`);
+    if (config === null) throw notReadable(name, `is larger than ${MAX_CONFIG_BYTES / 1_000} kB`);
     return config;
   }
 

@@ -92,6 +92,6 @@ builder.queryFields((t) => ({
       weightBits: t.arg.int(fromField(modelFields.weightBits)),
     },
     resolve: (_root, args, { deps, caller, visitor }) =>
-      modelMemory(deps, () => caller?.accountId ?? visitor().address, args),
+      modelMemory(deps, caller?.accountId ?? visitor().address, args),
   }),
 }));

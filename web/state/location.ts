@@ -15,6 +15,10 @@ export const query = computed(() => address.value.searchParams);
  */
 export const wasLoadedWith = (name: string): boolean => loaded.has(name);
 const loaded = new URLSearchParams(location.search);
+// After signing in, the page continues to this URL, which has the same author.
+const next = loaded.get('then') ?? '';
+if (URL.canParse(next, location.origin))
+  for (const [name, value] of new URL(next, location.origin).searchParams) loaded.append(name, value);
 
 /** Navigates to a path on this origin. Use `replace` for changes that don't deserve their own history entry. */
 export function go(to: string, { replace = false } = {}): void {

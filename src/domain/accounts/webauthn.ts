@@ -215,7 +215,9 @@ function secretOf(deps: Deps): Promise<string> {
 async function challengeCheck(deps: Deps, purpose: ChallengePurpose) {
   const secret = await secretOf(deps);
   let challenge = Buffer.alloc(0);
-  const passes = (text: string): boolean => {
+  // The library passes on whatever the response contains. For an object, Buffer.from would allocate its `length`.
+  const passes = (text: unknown): boolean => {
+    if (typeof text !== 'string') return false;
     challenge = Buffer.from(text, 'base64url');
     return isChallenge(secret, purpose, challenge, deps.clock.now());
   };

@@ -38,13 +38,11 @@ export interface ModelMemory extends Memory {
 
 /**
  * Returns the GPU memory that a model needs in vLLM. The config.json comes from the input or, if the operator allows
- * it, from the hub. `client` is the account or address on whose behalf the hub is read.
+ * it, from the hub. `client` is the account or address that requests it.
  */
-export async function modelMemory(
-  deps: Pick<ModelDeps, 'modelHub'>,
-  client: () => string,
-  input: ModelMemoryInput,
-): Promise<ModelMemory> {
+export async function modelMemory(deps: ModelDeps, client: string, input: ModelMemoryInput): Promise<ModelMemory> {
+  // Parsing a config takes milliseconds, and callers without a key have no other limit. Each alias counts.
+  deps.takeModelMemory(client);
   const text = checkOptional('model', modelFields.model, input.model);
   const given = checkOptional('config', modelFields.config, input.config);
   const billions = checkOptional('parametersInBillions', modelFields.parametersInBillions, input.parametersInBillions);
@@ -74,14 +72,14 @@ function ofText(config: string): HubModel {
 async function readFromHub(
   { modelHub }: Pick<ModelDeps, 'modelHub'>,
   model: string | null,
-  client: () => string,
+  client: string,
 ): Promise<HubModel> {
   if (modelHub === null) {
     const message = "config is required, because this gateway reads no model hub: paste the model's config.json";
     throw new DomainError('invalid_request', message, { field: 'config' });
   }
   if (model === null) throw new DomainError('invalid_request', 'model or config is required', { field: 'model' });
-  return modelHub.read(model, client());
+  return modelHub.read(model, client);
 }
 
 function parseConfig(bytes: Buffer): unknown {

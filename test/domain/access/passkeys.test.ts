@@ -254,6 +254,18 @@ describe('creating a passkey', () => {
     expect(await create(caller, made)).toMatchObject({ name: 'laptop' });
   });
 
+  // Buffer.from would allocate and fill an object's `length`.
+  it.each([null, 7, ['a'], { length: 300_000_000 }])('rejects the challenge %j without delay', async (challenge) => {
+    const caller = await keySession();
+    const client = Buffer.from(JSON.stringify({ type: 'webauthn.create', challenge, origin: ORIGIN }));
+    const { attestationObject } = new SoftwarePasskey().create(await options(caller), ORIGIN).response;
+    const made = new SoftwarePasskey().createdWith(Buffer.from(attestationObject, 'base64url'), client);
+    const start = performance.now();
+    await expect(create(caller, made)).rejects.toMatchObject(NOT_CREATED);
+    // It would take 30 s.
+    expect(performance.now() - start).toBeLessThan(5_000);
+  });
+
   it('rejects malformed attestations of any kind', async () => {
     const caller = await keySession();
     const { challenge } = await options(caller);

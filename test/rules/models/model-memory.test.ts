@@ -272,6 +272,11 @@ describe('a configuration that may contain anything', () => {
       JSON.parse('{"num_hidden_layers": 1e999}'),
       'config.num_hidden_layers must be a whole number from 1 to 10000',
     ],
+    [
+      'groups smaller than a weight',
+      { ...QWEN_7B, quantization_config: { quant_method: 'awq', bits: 4, group_size: 1e-200 } },
+      'config.quantization_config.group_size must be a whole number from -1 to 1000000',
+    ],
     ['a fraction', { ...LLAMA_8B, head_dim: 0.5 }, 'config.head_dim must be a whole number from 1 to 100000'],
     ['a list', { ...LLAMA_8B, num_attention_heads: [32] }, 'config.num_attention_heads must be a whole number'],
     ['a nested string', { text_config: 'x' }, 'config.text_config must be a JSON object'],
@@ -317,6 +322,13 @@ describe('a configuration that may contain anything', () => {
     ],
   ])('is refused with %s', (_what, config, message) => {
     expect(() => readModelConfig(config)).toThrow(message);
+  });
+
+  it('is refused if it describes a model that is too large', () => {
+    const impossible = { ...LLAMA_8B, num_hidden_layers: 1, num_attention_heads: 10_000, head_dim: 100_000 };
+    expect(() => memory({ ...impossible, num_key_value_heads: 10_000 }, { concurrency: 10_000 })).toThrow(
+      'config describes a model of more than 1000000 GB',
+    );
   });
 
   it('names only plain architectures', () => {

@@ -145,10 +145,20 @@ describe('the memory of a model', () => {
     expect((await renter.rest('POST', '/models/memory', { model: NAME })).status).toBe(200);
     expect((await memory({ model: 'some/model-1' })).extensions.code).toBe('not_found');
   });
+
+  it('limits the results of an account, whose aliases all count', async () => {
+    const renter = await gateway.renter();
+    const aliases = Array.from({ length: 70 }, (_, at) => `a${at}: modelMemory(config: $config) { diskGb }`);
+    const query = `query ($config: String) { ${aliases.join(' ')} }`;
+    const { body } = await renter.graphql(query, { config: JSON.stringify(CONFIG) });
+    const codes = body.errors.map(({ extensions }: { extensions: { code: string } }) => extensions.code);
+    expect(new Set(codes)).toEqual(new Set(['rate_limited']));
+    expect(codes.length).toBeGreaterThanOrEqual(5);
+  });
 });
 
 describe('the reader of a hub', () => {
-  const reader = (take: (client: string) => void = () => {}) => new HubClient({ url, take, timeoutMs: 300 });
+  const reader = (take: (client: string) => void = () => {}) => new HubClient({ url, take, timeoutMs: 1_000 });
   const fault = (name: string) =>
     reader()
       .read(name, 'me')
@@ -224,10 +234,10 @@ describe('the reader of a hub', () => {
     ['private', (_q, r) => r.writeHead(401).end(), 'not_found', /^there is no public model test\/private$/],
     ['without-config', (_q, r) => r.writeHead(404).end(), 'not_found', /has no config.json$/],
     ['broken', (_q, r) => r.writeHead(500).end(), 'unavailable', /status 500/],
-    ['slow', () => {}, 'unavailable', /no response within 0.3 s/],
-    ['slow-body', (_q, r) => r.write('{'), 'unavailable', /no response within 0.3 s/],
+    ['slow', () => {}, 'unavailable', /no response within 1 s/],
+    ['slow-body', (_q, r) => r.write('{'), 'unavailable', /no response within 1 s/],
     ['closed', (q) => q.socket.destroy(), 'unavailable', /can't be read: UND_ERR_SOCKET|ECONNRESET/],
-    ['large', (_q, r) => r.end(' '.repeat(1_000_001)), 'invalid_request', /is larger than 1 MB; paste it/],
+    ['large', (_q, r) => r.end(' '.repeat(200_001)), 'invalid_request', /is larger than 200 kB; paste it/],
   ])('refuses a model that is %s', async (name, handler, code, message) => {
     hub.set(`test/${name}`, 'config.json', handler);
     expect(await fault(`test/${name}`)).toEqual([code, expect.stringMatching(message)]);
@@ -243,7 +253,7 @@ describe('the reader of a hub', () => {
       };
       more();
     });
-    expect((await fault('test/endless'))?.[1]).toContain('is larger than 1 MB');
+    expect((await fault('test/endless'))?.[1]).toContain('is larger than 200 kB');
     expect(sent).toBeLessThan(20_000_000);
   });
 

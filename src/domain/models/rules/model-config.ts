@@ -204,7 +204,7 @@ function quantisedFormatOf(config: Members): WeightFormat {
     config.whole(['bits', 'w_bit', 'weight_bits'], 1, 16, 0) || groupBitsOf(config) || implied || refuseMethod(method);
   const small = own(SMALL_SCALES, method);
   if (small !== undefined) return formatOf(bits, small);
-  const size = config.number('group_size', -1, 1_000_000) ?? GROUP_SIZE;
+  const size = config.whole(['group_size'], -1, 1_000_000, GROUP_SIZE);
   // A whole column shares a scale if there are no groups.
   return formatOf(bits, bits > 4 || size <= 0 ? null : [size, BYTES_PER_GROUP]);
 }

@@ -22,6 +22,8 @@ const IMAGE_GB = 40;
 /** Ratio of the disk to the weights, which leaves room for the tokenizer and temporary files. */
 const DISK_RATIO = 1.1;
 const DISK_STEP_GB = 10;
+/** Larger models don't exist, so their config is wrong. */
+const MAX_GB = 1_000_000;
 
 export interface MemoryRequest {
   /** Tokens per sequence. Null means the usual length, or the model's maximum if that is shorter. */
@@ -69,6 +71,8 @@ export function memoryOf(config: ModelConfig, request: MemoryRequest): Memory {
     return { gpus, weightBytesPerGpu, kvBytesPerGpu, overheadBytesPerGpu, vramGbMin: labelFor(needed / GB) };
   });
   const diskGb = IMAGE_GB + (weightBytes * storedRatio * DISK_RATIO) / GB;
+  if (![diskGb, ...splits.map(({ vramGbMin }) => vramGbMin)].every((gb) => gb <= MAX_GB))
+    throw new DomainError('invalid_request', `config describes a model of more than ${MAX_GB} GB`, { field: 'config' });
   return {
     ...{ parameters, weightBytes, kvBytesPerToken, contextLength, splits },
     kvBytes: kvBytesPerToken * tokens,
