@@ -134,7 +134,7 @@ describe('console pages', needs('chromium'), () => {
       Date.now = () => now() + ahead;
     });
     const { page } = await here.pages.visit('/billing', context);
-    await page.getByText(/This computer’s clock is 3 min( \d+ s)? fast/).waitFor();
+    await page.getByText(/This computer’s clock is 3\smin(\s\d+\ss)? fast/).waitFor();
     expect(await figure(page, 'balance')).toBe(100);
     await context.close();
   });

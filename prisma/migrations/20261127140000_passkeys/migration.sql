@@ -20,8 +20,7 @@ ALTER TABLE "passkey" ADD CONSTRAINT "passkey_key_id_fkey" FOREIGN KEY ("key_id"
 -- The passkey that opened a session. Deleting it deletes the session, whose trigger sends the notice. Older gateways leave
 -- it null, because they only open sessions with keys.
 ALTER TABLE "console_session" ADD COLUMN "passkey_id" TEXT;
-CREATE INDEX "console_session_passkey_id_idx" ON "console_session"("passkey_id");
-ALTER TABLE "console_session" ADD CONSTRAINT "console_session_passkey_id_fkey" FOREIGN KEY ("passkey_id") REFERENCES "passkey"("id") ON DELETE CASCADE ON UPDATE CASCADE;
+ALTER TABLE "console_session" ADD CONSTRAINT "console_session_passkey_id_fkey" FOREIGN KEY ("passkey_id") REFERENCES "passkey"("id") ON DELETE CASCADE ON UPDATE CASCADE NOT VALID;
 
 -- Challenges are signed by the gateway and not stored. Only one that has been answered correctly is, so that it can't be
 -- answered again.

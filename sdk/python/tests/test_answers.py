@@ -223,6 +223,7 @@ class TheContract(unittest.TestCase):
         for path, method, status, kind in (
             ("/gpus/pricing", "get", "200", gpu_rental.PricingSheet),
             ("/offers", "get", "200", gpu_rental.OfferList),
+            ("/models/memory", "post", "200", gpu_rental.ModelMemory),
             ("/balance", "get", "200", gpu_rental.Balance),
             ("/instances", "get", "200", gpu_rental.InstanceList),
             ("/instances", "post", "201", gpu_rental.Instance),

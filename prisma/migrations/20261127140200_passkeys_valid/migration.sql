@@ -1,0 +1,1 @@
+ALTER TABLE "console_session" VALIDATE CONSTRAINT "console_session_passkey_id_fkey";
