@@ -1,4 +1,5 @@
 import { AGENT_PROTOCOL, type Hardware } from '../agent-protocol/protocol.js';
+import { isSecureUrl } from '../std/secure-url.js';
 import { visible } from '../std/visible.js';
 import { describeBlocks } from './blocks.js';
 import { probeDisks } from './disks.js';
@@ -50,11 +51,8 @@ export async function join(
  */
 export function gatewayUrl(url: string): string {
   if (!URL.canParse(url)) throw new UsageError(`the gateway URL must look like https://gpu.example.com; got ${url}`);
-  const { protocol, hostname } = new URL(url);
-  const here = ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
-  if (protocol !== 'https:' && !(protocol === 'http:' && here)) {
+  if (!isSecureUrl(new URL(url)))
     throw new UsageError('the gateway URL must begin with https://; http:// is allowed only for this computer');
-  }
   return url.replace(/\/+$/, '');
 }
 

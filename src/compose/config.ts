@@ -5,6 +5,8 @@ import { isSchedule } from '../domain/market/schedule.js';
 import { readConfirmations } from '../domain/top-ups/rules/top-up-assets.js';
 import { isMailAddress } from '../domain/webhooks/rules/mail.js';
 import { parseNetwork } from '../std/networks.js';
+import { isSecureUrl } from '../std/secure-url.js';
+import { UNPRINTABLE } from '../std/visible.js';
 
 interface Setting {
   /** Heading in docs/configuration.md. */
@@ -48,8 +50,6 @@ const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'
 const SECONDS_PER_HOUR = 3_600;
 const SECONDS_PER_DAY = 86_400;
 const DOMAIN_NAME = /^(?=.{1,200}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/;
-/** Control characters, and those that change the direction of text or break lines. */
-const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u;
 const MAX_TCP_RANGE = 5_000;
 const SEALING_KEY = /^[0-9a-f]{64}$/i;
 const HAS_SCHEME = /^(https?:|[a-z][a-z0-9+.-]*:\/\/)/i;
@@ -618,10 +618,9 @@ function address(protocols: string[], example: string, tidy = (input: string) =>
 
 function readHub(input: string): string | undefined {
   if (!URL.canParse(input)) return undefined;
-  const { protocol, hostname, username, password, search, hash } = new URL(input);
-  const isLoopback = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
-  const isSafe = protocol === 'https:' || (protocol === 'http:' && isLoopback);
-  return isSafe && username + password + search + hash === '' ? input.replace(/\/+$/, '') : undefined;
+  const url = new URL(input);
+  const isPlain = url.username + url.password + url.search + url.hash === '';
+  return isPlain && isSecureUrl(url) ? input.replace(/\/+$/, '') : undefined;
 }
 
 function readSender(input: string): string | undefined {
@@ -632,7 +631,7 @@ function readSender(input: string): string | undefined {
 
 function readName(input: string): string | undefined {
   const name = input.trim();
-  return name !== '' && name.length <= 200 && !UNPRINTABLE.test(name) ? name : undefined;
+  return name !== '' && name.length <= 200 && name.search(UNPRINTABLE) < 0 ? name : undefined;
 }
 
 function readColour(input: string): string | undefined {

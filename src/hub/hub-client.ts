@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { DomainError } from '../domain/kernel/errors.js';
 import type { HubModel, ModelHub } from '../domain/models/hub.js';
 import { deadline } from '../std/deadline.js';
+import { fetchFault } from '../std/fetch-fault.js';
 import { readBounded } from '../std/untrusted/read-bounded.js';
 
 /** Time limit for reading a model, including connecting and redirects. */
@@ -75,7 +76,7 @@ export class HubClient implements ModelHub {
       return { config, storedBytes: await this.#storedBytes(name, limit.signal).catch(() => null) };
     } catch (error) {
       if (error instanceof DomainError) throw error;
-      throw unreachable(limit.isOver ? `no response within ${this.#timeoutMs / 1_000} s` : reasonOf(error));
+      throw unreachable(limit.isOver ? `no response within ${this.#timeoutMs / 1_000} s` : fetchFault(error));
     } finally {
       limit.clear();
       this.#inFlight -= 1;
@@ -155,11 +156,4 @@ function unreachable(why: string): DomainError {
   return new DomainError('unavailable', `the model hub can't be read: ${why}; retry later, or paste the config.json`, {
     retryAfterSeconds: RETRY_AFTER_SECONDS,
   });
-}
-
-/** Returns an error's reason. `fetch` only reports "fetch failed" and puts the reason in the error's cause. */
-function reasonOf(error: unknown): string {
-  const { cause } = error as { cause?: unknown };
-  const { code, message } = (cause instanceof Error ? cause : error) as NodeJS.ErrnoException;
-  return code ?? message;
 }

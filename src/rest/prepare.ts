@@ -11,7 +11,7 @@ import {
 } from 'graphql';
 import type { z } from 'zod';
 import type { Input, JsonEnvelope, Route } from './routes.js';
-import { childOf, elementOf, rootOf, type Selected, spellingOf } from './selection.js';
+import { childOf, elementOf, rootOf, rootTypeOf, type Selected, spellingOf } from './selection.js';
 
 /** The schema's definition of an argument, including its bounds and error codes. */
 interface Definition {
@@ -69,7 +69,7 @@ export function prepare(schema: GraphQLSchema, route: Route): PreparedRoute {
     needsKey,
     isCached: !needsKey && route.method === 'GET',
     objectName: route.method === 'GET' ? root.definition.name : route.envelope.object,
-    rootName: `${route.method === 'GET' ? 'Query' : 'Mutation'}.${root.definition.name}`,
+    rootName: `${rootTypeOf(schema, document).name}.${root.definition.name}`,
     respond: responder(route, (result) =>
       spell(member === undefined ? result : (result as Record<string, unknown>)[member]),
     ),

@@ -9,10 +9,9 @@ import {
   type GraphQLOutputType,
   type GraphQLSchema,
   getNamedType,
+  getOperationAST,
   isEnumType,
   isObjectType,
-  Kind,
-  type OperationDefinitionNode,
   type SelectionSetNode,
 } from 'graphql';
 import { required } from '../std/required.js';
@@ -28,14 +27,15 @@ export interface Selected {
 
 /** Returns a prepared document's only root field. */
 export function rootOf(schema: GraphQLSchema, document: DocumentNode): Selected {
-  const { operation, selectionSet } = required(
-    document.definitions.find(
-      (definition): definition is OperationDefinitionNode => definition.kind === Kind.OPERATION_DEFINITION,
-    ),
-    'operation',
-  );
-  const [root] = selectionsOf(required(schema.getRootType(operation), 'root type'), selectionSet);
+  const { selectionSet } = required(getOperationAST(document), 'operation');
+  const [root] = selectionsOf(rootTypeOf(schema, document), selectionSet);
   return required(root, 'root field');
+}
+
+/** Returns the type of a document's root field's parent: Query or Mutation. */
+export function rootTypeOf(schema: GraphQLSchema, document: DocumentNode): GraphQLObjectType {
+  const { operation } = required(getOperationAST(document), 'operation');
+  return required(schema.getRootType(operation), 'root type');
 }
 
 /** Returns the selected field with this response key. */

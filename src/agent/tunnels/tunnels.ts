@@ -20,6 +20,7 @@ import {
   TunnelSocket,
   type TunnelTarget,
 } from '../../agent-protocol/tunnel-protocol.js';
+import { isSecureUrl } from '../../std/secure-url.js';
 import { type Engine, EngineFault } from '../engine/engine.js';
 import { startFault } from '../engine/start-faults.js';
 import type { Gateway } from '../gateway.js';
@@ -247,7 +248,5 @@ function refusalOf(error: Error): Pick<AgentControl & { type: 'refused' }, 'reas
 }
 
 function isSafe(url: string): boolean {
-  if (!URL.canParse(url)) return false;
-  const { protocol, hostname } = new URL(url);
-  return protocol === 'https:' || (protocol === 'http:' && ['localhost', '127.0.0.1', '[::1]'].includes(hostname));
+  return URL.canParse(url) && isSecureUrl(new URL(url));
 }

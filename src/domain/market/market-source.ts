@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import { deadline } from '../../std/deadline.js';
+import { fetchFault } from '../../std/fetch-fault.js';
 
 /**
  * Thrown if the market source can't be reached or used. The one-line message gives the reason and never contains the
@@ -49,7 +50,11 @@ export async function* readSource(
     }
   } catch (error) {
     if (error instanceof SourceFault) throw error;
-    throw new SourceFault(limit.isOver ? `the source was not read within ${timeoutMs / 1000} s` : reasonOf(error));
+    throw new SourceFault(
+      limit.isOver
+        ? `the source was not read within ${timeoutMs / 1000} s`
+        : `the source can't be read: ${fetchFault(error)}`,
+    );
   } finally {
     limit.clear();
   }
@@ -87,11 +92,4 @@ function withoutCredentials(address: URL): [url: URL, authorization: string | nu
   url.password = '';
   const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
   return [url, `Basic ${Buffer.from(pair).toString('base64')}`];
-}
-
-/** Returns an error's reason. `fetch` only reports "fetch failed" and puts the reason in the error's cause. */
-function reasonOf(error: unknown): string {
-  const { cause } = error as { cause?: unknown };
-  const { code, message } = (cause instanceof Error ? cause : error) as NodeJS.ErrnoException;
-  return `the source can't be read: ${code ?? message}`;
 }

@@ -1,10 +1,12 @@
+import { escapeHtml } from '../../std/html.js';
+
 /** The operator's logo. */
 export interface Logo {
   type: 'image/svg+xml' | 'image/png';
   content: Buffer;
 }
 
-/** How the operator's console differs from the default. Null parts have their default. */
+/** The operator's changes to the console's appearance. A part that is null keeps its default. */
 export interface Brand {
   name: string | null;
   /** Colour such as #0f766e. */
@@ -30,7 +32,7 @@ const TITLE = /(<title>(?:[^<]* · )?)[^<]*(?=<\/title>)/;
 export function brandedPage(html: string, { name, accent, logo }: Brand): string {
   const head: string[] = [];
   // The page's scripts also read the name and the logo from these elements.
-  if (name !== null) head.push(`<meta name="application-name" content="${escaped(name)}">`);
+  if (name !== null) head.push(`<meta name="application-name" content="${escapeHtml(name)}">`);
   if (accent !== null)
     head.push(
       `<meta name="theme-color" content="${accent}">`,
@@ -39,11 +41,7 @@ export function brandedPage(html: string, { name, accent, logo }: Brand): string
     );
   const icon = logo === null ? null : `<link rel="icon" href="${LOGO_PATH}" type="${logo.type}">`;
   return html
-    .replace(TITLE, (found, start: string) => (name === null ? found : start + escaped(name)))
+    .replace(TITLE, (found, start: string) => (name === null ? found : start + escapeHtml(name)))
     .replace(/<link rel="icon"[^>]*>/, (found) => icon ?? found)
     .replace('</head>', () => `${head.join('')}</head>`);
 }
-
-const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
-
-const escaped = (text: string): string => text.replace(/[&<>"]/g, (character) => ENTITIES[character]!);

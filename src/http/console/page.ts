@@ -1,10 +1,10 @@
-import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
 import { extname, join, posix, relative, sep } from 'node:path';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
 import Negotiator from 'negotiator';
+import { contentHash } from '../content-hash.js';
 import { preferredType } from '../preferred-type.js';
 import { named, refuseOtherMethods } from '../routing.js';
 import { ACCENT_PATH, accentStyle, type Brand, brandedPage, LOGO_PATH, LOGO_POLICY, NO_BRAND } from './brand.js';
@@ -230,7 +230,7 @@ function readFiles(folder: string): Map<string, PageFile> {
     bytes += coded.reduce((sum, [, buffer]) => sum + buffer.length, plain.length);
     if (files.size === MAX_FILES || bytes > MAX_BYTES) throw new Error(`${folder} is too large for a console`);
     const name = `/${relative(folder, path).split(sep).join(posix.sep)}`;
-    files.set(name, { type: typeOf(name), etag: etagOf(plain), plain, coded: new Map(coded) });
+    files.set(name, { type: typeOf(name), etag: contentHash(plain), plain, coded: new Map(coded) });
   }
   return files;
 }
@@ -240,10 +240,8 @@ function pageFile(type: string, plain: Buffer, codings: readonly string[] = []):
   const coded = CODINGS.filter(([name]) => codings.includes(name)).map(
     ([name, , code]) => [name, code(plain)] as const,
   );
-  return { type, etag: etagOf(plain), plain, coded: new Map(coded) };
+  return { type, etag: contentHash(plain), plain, coded: new Map(coded) };
 }
-
-const etagOf = (content: Buffer): string => createHash('sha256').update(content).digest('base64url').slice(0, 22);
 
 function listFiles(folder: string): string[] {
   try {

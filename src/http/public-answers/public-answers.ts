@@ -1,10 +1,10 @@
-import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import fresh from 'fresh';
 import { LRUCache } from 'lru-cache';
 import Negotiator from 'negotiator';
 import type { Inventory } from '../../domain/inventory/inventory.js';
+import { contentHash } from '../content-hash.js';
 import type { Headers } from '../cors.js';
 
 /** Encodings in order of preference, for callers that give them equal weights. */
@@ -176,7 +176,7 @@ export class PublicAnswers {
     const known = answer.representations.get(encoding);
     if (known !== undefined) return known;
     const bytes = encode(answer.body, encoding);
-    const hash = createHash('sha256').update(answer.body).digest('base64url').slice(0, 22);
+    const hash = contentHash(answer.body);
     const etag = encoding === 'identity' ? `"${hash}"` : `"${hash}-${encoding}"`;
     const common = ['ETag', etag, 'Cache-Control', CACHE_CONTROL];
     const coding = encoding === 'identity' ? [] : ['Content-Encoding', encoding];

@@ -26,7 +26,7 @@ export interface ModelConfig {
   weights: WeightFormat;
 }
 
-/** How the weights are stored. */
+/** Format of the weights. */
 export interface WeightFormat {
   /** Bits per parameter in the layers, without scales. */
   bits: number;

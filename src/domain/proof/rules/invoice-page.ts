@@ -1,3 +1,4 @@
+import { escapeHtml } from '../../../std/html.js';
 import { formatUsd, type Micro, type Rate } from '../../kernel/money.js';
 import { formatDay } from '../../kernel/time.js';
 
@@ -36,17 +37,10 @@ export interface InvoiceMovement {
   amount: Micro;
 }
 
-const ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
-
-/** Escapes a text for HTML. */
-function escaped(value: string): string {
-  return value.replace(/[&<>"']/g, (character) => ESCAPES[character] as string);
-}
-
 /** Returns markup with its values escaped. Markup among the values must be wrapped in `raw`. */
 function html(parts: TemplateStringsArray, ...values: (string | Raw | readonly Raw[])[]): Raw {
   const texts = values.map((value) => {
-    if (typeof value === 'string') return escaped(value);
+    if (typeof value === 'string') return escapeHtml(value);
     return Array.isArray(value) ? value.map(({ markup }: Raw) => markup).join('') : (value as Raw).markup;
   });
   return { markup: parts.map((part, index) => part + (texts[index] ?? '')).join('') };

@@ -1,4 +1,5 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { UNPRINTABLE } from '../../../std/visible.js';
 import type { EventType } from '../../kernel/events.js';
 import type { Settings } from '../../kernel/settings.js';
 import { formatInstant, type Instant, SECONDS_PER_DAY } from '../../kernel/time.js';
@@ -149,7 +150,7 @@ function plainValues(data: Readonly<Record<string, unknown>>): Record<string, st
  */
 function plain(value: unknown): string {
   const text = typeof value === 'string' ? value : JSON.stringify(value);
-  return text.slice(0, MAX_VALUE).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, '\u{fffd}');
+  return text.slice(0, MAX_VALUE).replace(UNPRINTABLE, '\u{fffd}');
 }
 
 type Values = Readonly<Record<string, string>>;
