@@ -60,7 +60,7 @@ export function Logs({ id }: { id: string }) {
     <section class="panel" aria-label={texts.title}>
       <div class="panel-head toolbar">
         <form
-          class="row toolbar-search log-search"
+          class="row log-search"
           onSubmit={(event) => {
             event.preventDefault();
             choose(-1);
