@@ -55,7 +55,7 @@ export function Money() {
   return (
     <div class="stack">
       <div class="row between billing-head">
-        <div class="billing-title">
+        <div class="title-line">
           <h1 tabIndex={-1}>{screens['/billing']}</h1>
           {account !== null && <p class="small quiet">{texts.asOf(timeToSecond(figuresOf(account).asOf))}</p>}
         </div>

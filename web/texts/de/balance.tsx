@@ -3,8 +3,6 @@ import type { texts as english } from '../en/balance.js';
 export const texts: typeof english = {
   balance: 'Guthaben',
   burn: 'Aktuelle Kosten',
-  spent: 'Ausgaben im UTC-Monat',
-  forecast: 'Monatsprognose',
   lastsForYears: 'Bei diesen Kosten reicht Ihr Guthaben noch Jahre.',
   ranOut:
     'Ihr Guthaben ist aufgebraucht. Alle laufenden Instanzen werden angehalten; ihr Speicherplatz bleibt eine Weile erhalten und kostet weiter.',

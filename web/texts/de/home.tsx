@@ -113,7 +113,6 @@ export const texts: typeof english = {
     'Ihre Instanz läuft nach wenigen Sekunden, wird sekundengenau abgerechnet und lässt sich jederzeit anhalten.',
   model: (vramGb, free) => `${vramGb} GB · ${number(free)} frei`,
   allMachines: 'Alle Maschinen ansehen',
-  volumes: 'Volumes',
   volumesCost: (count, sizeGb, hourly) =>
     plural(count, {
       one: `1 Volume, ${number(sizeGb)} GB, ${hourly} USD/h`,

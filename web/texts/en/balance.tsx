@@ -3,8 +3,6 @@ import type { ComponentChildren } from 'preact';
 export const texts = {
   balance: 'Balance',
   burn: 'Current cost',
-  spent: 'Spent this month (UTC)',
-  forecast: 'Projected this month',
   lastsForYears: 'At this rate, your credit lasts for years.',
   ranOut:
     'Your credit has run out. All running instances are being stopped; their disks are kept for a while and still billed.',

@@ -116,7 +116,6 @@ export const texts = {
   noneRentedWhat: 'Your instance runs within seconds, is billed by the second, and you can stop it at any time.',
   model: (vramGb: number, free: number) => `${vramGb} GB · ${number(free)} free`,
   allMachines: 'See all machines',
-  volumes: 'Volumes',
   volumesCost: (count: number, sizeGb: number, hourly: string) =>
     plural(count, {
       one: `1 volume, ${number(sizeGb)} GB, ${hourly} USD/h`,
