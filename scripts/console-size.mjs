@@ -4,7 +4,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 
-const MOST_BYTES = 70_000;
+export const MOST_BYTES = 70_000;
 
 const folder = new URL('../dist/console/', import.meta.url);
 

@@ -3,7 +3,7 @@
 // It uses a temporary gateway with the demo's machines. Times depend on the computer, which should be idle. It exits with
 // 1 if a screen shifts or a first visit loads too much, because these don't depend on the computer.
 import { loadavg } from 'node:os';
-import { firstLoads } from './console-size.mjs';
+import { firstLoads, MOST_BYTES } from './console-size.mjs';
 import { graphql, launchChromium, manyInstances, signIn, used } from './console-visit.mjs';
 import { withFreshGateway } from './fresh-gateway.mjs';
 
@@ -13,7 +13,7 @@ const WINDOWS = [
   { width: 390, height: 844 },
 ];
 const ROWS = 1_500;
-const MOST = { bytes: 70_000, shift: 0.02, paintMs: 1_200, interactionMs: 200 };
+const MOST = { bytes: MOST_BYTES, shift: 0.02, paintMs: 1_200, interactionMs: 200 };
 /** All screens in turn would exceed the limit. */
 const NO_RATE_LIMIT = { RATE_LIMIT_PER_MINUTE: '0' };
 /** Long enough for a screen's requests and charts. */
