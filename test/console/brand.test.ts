@@ -47,7 +47,7 @@ describe("the operator's name, accent and logo", needs('chromium'), () => {
           await page.getByLabel('API key').press('Enter');
           await page.getByRole('navigation', { name: 'Screens' }).waitFor();
           await page.getByRole('banner').getByText(NAME).waitFor();
-          // Even when opened itself, the logo runs no script.
+          // Even when it is opened directly, the logo runs no script.
           await page.goto(`${here.gateway.address}/console/logo`);
           expect(await page.title()).not.toBe('hacked');
           expect(complaints.filter((each) => !each.includes('sandboxed'))).toEqual([]);

@@ -9,7 +9,7 @@ import { freePort } from '../support/free-port.js';
 import { needsEngine } from '../support/hosts/engines.js';
 import { until } from '../support/until.js';
 
-/** What the page counted in the browser. */
+/** Numbers of clicks and keystrokes since the page was opened. */
 interface Counts {
   clicks: number;
   keys: number;
@@ -116,7 +116,7 @@ describe('an instance that runs a real container', needsEngine('podman', 'chromi
       await page.getByRole('button', { name: /Terminal 1 <img src=x onerror="window\.pwned=1">\\u202eevil/ }).waitFor();
       await page.reload();
       await waitForText(page, '\nred');
-      // Images need not contain `clear`.
+      // An image doesn't have to contain `clear`.
       await enter(page, 'printf "\\033[H\\033[2J"; echo $mine');
       await waitForText(page, /^kept\n/);
       expect(await page.evaluate(() => 'pwned' in window)).toBe(false);

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 /** The members of Qwen2.5-7B-Instruct's config.json that the formula reads. */
 export const QWEN_7B = {
   architectures: ['Qwen2ForCausalLM'],
+  model_type: 'qwen2',
   hidden_size: 3584,
   intermediate_size: 18_944,
   num_hidden_layers: 28,

@@ -4,7 +4,7 @@ type Cbor = number | string | Buffer | Map<number | string, Cbor>;
 
 const [USER_PRESENT, USER_VERIFIED, HAS_CREDENTIAL] = [0x01, 0x04, 0x40];
 
-/** What the browser and the authenticator put into a response. Defaults to what an honest one would. */
+/** Values that the browser and the authenticator put into a response. Omitted values are those of an honest one. */
 export interface Response {
   origin: string;
   challenge: string;

@@ -251,7 +251,7 @@ it("the operator's brand is in every page, and its files can't run scripts", asy
   } finally {
     branded.close();
   }
-  // Without settings, there is nothing of it.
+  // Without settings, nothing is branded.
   expect((await ask('/console/logo')).status).toBe(404);
   expect((await ask('/machines', BROWSER)).body.toString()).toBe(HTML);
 });

@@ -1,6 +1,7 @@
 import { describe, expect, it, test } from 'vitest';
 import { readModelConfig } from '../../../src/domain/models/rules/model-config.js';
 import { memoryOf } from '../../../src/domain/models/rules/model-memory.js';
+import { QWEN_7B } from '../../support/hub.js';
 
 const GB = 1e9;
 
@@ -24,19 +25,6 @@ const LLAMA_70B = {
   intermediate_size: 28_672,
   num_hidden_layers: 80,
   num_attention_heads: 64,
-};
-const QWEN_7B = {
-  architectures: ['Qwen2ForCausalLM'],
-  model_type: 'qwen2',
-  hidden_size: 3584,
-  intermediate_size: 18_944,
-  num_hidden_layers: 28,
-  num_attention_heads: 28,
-  num_key_value_heads: 4,
-  vocab_size: 152_064,
-  max_position_embeddings: 32_768,
-  tie_word_embeddings: false,
-  torch_dtype: 'bfloat16',
 };
 const QWEN_32B = {
   ...QWEN_7B,

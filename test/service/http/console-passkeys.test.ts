@@ -144,7 +144,7 @@ describe('a passkey', () => {
 describe('passkey requests', () => {
   const PATHS = ['/passkey', '/passkey/options', '/passkeys', '/passkeys/options'];
 
-  it("are accepted only from the gateway's own page, whatever an untrusted proxy claims", async () => {
+  it("are accepted only from the gateway's own page, regardless of untrusted headers", async () => {
     const { cookie, signed } = await withPasskey('192.0.2.2');
     for (const origin of ['https://evil.example', 'https://i-0.gateway.example', 'null', undefined]) {
       const { origin: _own, ...others } = page(cookie, '192.0.2.2');

@@ -113,7 +113,6 @@ describe('the memory of a model', () => {
       { model: 'https://huggingface.co/a/b' },
       'model must be a name such as Qwen/Qwen2.5-7B-Instruct, or its URL at 127.0.0.1',
     ],
-    [{ model: `${NAME}/../../x` }, 'model must be a name such as Qwen/Qwen2.5-7B-Instruct'],
   ])('is refused for %j', async (variables, message) => {
     expect((await memory(variables)).message).toContain(message);
   });
@@ -171,7 +170,7 @@ describe('the reader of a hub', () => {
     hub.requests.length = 0;
   });
 
-  it('sends no credentials and only asks for two files', async () => {
+  it('sends no credentials and requests only two files', async () => {
     const { config, storedBytes } = await reader().read(NAME, 'me');
     expect([JSON.parse(config.toString()), storedBytes]).toEqual([CONFIG, INDEX.metadata.total_size]);
     expect(hub.requests.map(({ path }) => path)).toEqual([

@@ -68,7 +68,7 @@ export const texts = {
   deployBest: 'Deploy best match',
   none: 'No machine matches these filters right now',
   noneHint: 'Remove a filter, or include machines held by an interruptible instance. The list updates automatically.',
-  /** Which machines are listed. */
+  /** The scope of the list: only machines that run containers, or all. */
   scope: {
     running: 'These machines have a host agent, which runs your containers.',
     show: (count: number) =>
