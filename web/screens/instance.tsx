@@ -57,7 +57,7 @@ export function InstanceScreen({ id }: { id: string }) {
   return (
     <div class="stack instance">
       <div class="instance-head">
-        <a class="small quiet instance-back" href="/instances">
+        <a class="small quiet back" href="/instances">
           <Icon name="chevron-left" />
           {screens['/instances']}
         </a>

@@ -39,7 +39,7 @@ export function Models() {
   return (
     <div class="stack">
       <div class="stack-tight">
-        <a class="small quiet models-back" href="/machines">
+        <a class="small quiet back" href="/machines">
           <Icon name="chevron-left" />
           {screens['/machines']}
         </a>
