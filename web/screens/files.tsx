@@ -228,7 +228,7 @@ function Entries({ id, view, path, folder }: EntriesProps) {
     >
       <button
         type="button"
-        class="sorts"
+        class="sort"
         onClick={() => {
           isBackwards.value = order.value === by && !isBackwards.value;
           order.value = by;
