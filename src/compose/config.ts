@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { parseUsd } from '../domain/kernel/money.js';
+import { UNPRINTABLE } from '../domain/kernel/unprintable.js';
 import { isAddress } from '../domain/market/market-source.js';
 import { isSchedule } from '../domain/market/schedule.js';
 import { readConfirmations } from '../domain/top-ups/rules/top-up-assets.js';
 import { isMailAddress } from '../domain/webhooks/rules/mail.js';
 import { parseNetwork } from '../std/networks.js';
 import { isSecureUrl } from '../std/secure-url.js';
-import { UNPRINTABLE } from '../std/visible.js';
 
 interface Setting {
   /** Heading in docs/configuration.md. */

@@ -1,6 +1,3 @@
-/** Matches control characters, invisible ones, and those that change the direction of text or break lines. */
-export const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
-
 /**
  * Escapes characters that a terminal or a reader would interpret: control characters (C0, DEL, C1), bidirectional
  * controls and line separators. Use it for untrusted text that is shown on a screen.

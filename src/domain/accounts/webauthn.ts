@@ -215,7 +215,7 @@ function secretOf(deps: Deps): Promise<string> {
 async function challengeCheck(deps: Deps, purpose: ChallengePurpose) {
   const secret = await secretOf(deps);
   let challenge = Buffer.alloc(0);
-  // The library passes on whatever the response contains. For an object, Buffer.from would allocate its `length`.
+  // The library passes on any member of the response. For an object, Buffer.from would allocate its `length`.
   const passes = (text: unknown): boolean => {
     if (typeof text !== 'string') return false;
     challenge = Buffer.from(text, 'base64url');

@@ -1,4 +1,4 @@
-import { escapeHtml } from '../../std/html.js';
+import { escapeHtml } from '../../domain/kernel/html.js';
 
 /** The operator's logo. */
 export interface Logo {

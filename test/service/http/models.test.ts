@@ -113,6 +113,7 @@ describe('the memory of a model', () => {
       { model: 'https://huggingface.co/a/b' },
       'model must be a name such as Qwen/Qwen2.5-7B-Instruct, or its URL at 127.0.0.1',
     ],
+    [{ model: `${NAME}/../../x` }, 'model must be a name such as Qwen/Qwen2.5-7B-Instruct'],
   ])('is refused for %j', async (variables, message) => {
     expect((await memory(variables)).message).toContain(message);
   });

@@ -1,4 +1,4 @@
-import { escapeHtml } from '../../../std/html.js';
+import { escapeHtml } from '../../kernel/html.js';
 import { formatUsd, type Micro, type Rate } from '../../kernel/money.js';
 import { formatDay } from '../../kernel/time.js';
 

@@ -1,8 +1,8 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
-import { UNPRINTABLE } from '../../../std/visible.js';
 import type { EventType } from '../../kernel/events.js';
 import type { Settings } from '../../kernel/settings.js';
 import { formatInstant, type Instant, SECONDS_PER_DAY } from '../../kernel/time.js';
+import { UNPRINTABLE } from '../../kernel/unprintable.js';
 
 /** Maximum length of an email address in SMTP (RFC 5321). */
 const MAX_ADDRESS = 254;
