@@ -1,5 +1,5 @@
 import { type Signal, useSignal } from '@preact/signals';
-import { useEffect, useRef } from 'preact/hooks';
+import { useRef } from 'preact/hooks';
 import { micro } from '../figures/money.js';
 import { fixed, number } from '../figures/number.js';
 import { fileSize } from '../figures/size.js';
@@ -12,7 +12,7 @@ import { Icon } from '../parts/icon.js';
 import { ModelName } from '../parts/model-name.js';
 import { Empty, Failure } from '../parts/notice.js';
 import { query, setQuery } from '../state/location.js';
-import { modelName, models, readSheet, regionName, sheet } from '../state/market.js';
+import { modelName, models, regionName, useSheet } from '../state/market.js';
 import { deployModel, type Fit, type Memory, useFits } from '../state/model-run.js';
 import { useRead } from '../state/read.js';
 import { useTitle } from '../state/title.js';
@@ -33,9 +33,7 @@ export function Models() {
   const variables = hub === null ? null : variablesOf(config.value, hub.modelHub !== null);
   const { data, error } = useRead(ModelMemory, variables);
   const memory = error.value === null ? (data.value?.modelMemory ?? null) : null;
-  useEffect(() => {
-    if (sheet.value === null) void readSheet();
-  }, []);
+  useSheet();
   return (
     <div class="stack">
       <div class="stack-tight">
