@@ -7,7 +7,7 @@ import { ModelName } from '../parts/model-name.js';
 import { Clear, Field, NumberField, Select } from '../parts/query-fields.js';
 import { chosenGpus, FILTER_NAMES, toggledGpu } from '../state/filters.js';
 import { query, setQuery } from '../state/location.js';
-import { modelName, placeName, regionName, regions } from '../state/market.js';
+import { modelName, regionChoices, regionName } from '../state/market.js';
 import { texts } from '../texts/en/machines.js';
 import { SavedSearches } from './saved-searches.js';
 
@@ -37,12 +37,7 @@ export function Filters() {
         </div>
         <GpuCount isBare />
         <NumberField name="price" label={texts.mostPrice} step="0.01" isInline />
-        <Select
-          name="region"
-          label={texts.region}
-          any={texts.anyRegion}
-          options={[...regions.value.values()].map((region) => [region.code, placeName(region)])}
-        />
+        <Select name="region" label={texts.region} any={texts.anyRegion} options={regionChoices.value} />
         <button
           type="button"
           class="more-filters"

@@ -2,7 +2,7 @@ import { useComputed, useSignal } from '@preact/signals';
 import { decimalsOf, micro, rate, usd } from '../figures/money.js';
 import { number } from '../figures/number.js';
 import { dayText } from '../figures/time.js';
-import { FreeByRegion, PriceTrends } from '../graph/documents.js';
+import { FreeByRegion } from '../graph/documents.js';
 import { Icon } from '../parts/icon.js';
 import { Failure } from '../parts/notice.js';
 import { changeOf, Sparkline } from '../parts/sparkline.js';
@@ -10,7 +10,6 @@ import { Table } from '../parts/table.js';
 import {
   type Model,
   marketChanges,
-  marketSnapshot,
   models,
   modelsOf,
   regionName,
@@ -21,10 +20,9 @@ import {
 import { MODES } from '../state/modes.js';
 import { useRead } from '../state/read.js';
 import { useTitle } from '../state/title.js';
+import { type Trends, useTrends } from '../state/trends.js';
 import { texts } from '../texts/en/first-sight.js';
 import { WorldMap } from './map.js';
-
-type Trends = ReadonlyMap<string, readonly number[]>;
 
 /** The modes shown under the price on demand. */
 const CHEAPER_MODES = MODES.slice(1);
@@ -42,9 +40,8 @@ export function FirstSight() {
   useTitle(texts.title);
   useMarket();
   const regional = useRead(FreeByRegion, {}, marketChanges).data.value?.offerSearch;
-  const history = useRead(PriceTrends, {}, marketSnapshot).data.value?.pricing.trends;
   const free = new Map(regional?.regions.map(({ region, gpus }) => [region, gpus]));
-  const trends: Trends = new Map(history?.map(({ gpu, onDemand }) => [gpu, onDemand]));
+  const trends = useTrends();
   return (
     <div class="first-sight">
       <div class="hero-words">

@@ -12,8 +12,9 @@ import { Icon } from '../parts/icon.js';
 import { ModelName } from '../parts/model-name.js';
 import { Empty, Failure } from '../parts/notice.js';
 import { query, setQuery } from '../state/location.js';
-import { modelName, models, regionName, useSheet } from '../state/market.js';
+import { modelName, regionName, useSheet } from '../state/market.js';
 import { deployModel, type Fit, type Memory, useFits } from '../state/model-run.js';
+import { vramOf } from '../state/offers.js';
 import { useRead } from '../state/read.js';
 import { useTitle } from '../state/title.js';
 import '../style/models.css';
@@ -335,7 +336,7 @@ function partsOf({ gpus, weightBytesPerGpu, kvBytesPerGpu, overheadBytesPerGpu }
   return { weights: weights!, kv: kv!, overhead: overhead!, used: weights! + kv! + overhead! };
 }
 
-const totalOf = ({ offer: { gpu, numGpus } }: Fit): number => (models.value.get(gpu)?.vramGb ?? 0) * numGpus * GB;
+const totalOf = ({ offer }: Fit): number => (vramOf(offer) ?? 0) * GB;
 
 function Summary({ memory, fit }: { memory: Memory; fit: Fit | null }) {
   const split = fit?.split ?? memory.splits[0];

@@ -8,7 +8,7 @@ import { Field, Select } from '../parts/query-fields.js';
 import { MACHINE, machinesPath } from '../state/deploy-link.js';
 import { chosenGpus, FILTER_NAMES, TIERS } from '../state/filters.js';
 import { query, setQuery, withQuery } from '../state/location.js';
-import { modelName, models, modelsOf, placeName, regionName, regions } from '../state/market.js';
+import { modelName, models, modelsOf, regionChoices, regionName } from '../state/market.js';
 import { type Offer, scope } from '../state/offers.js';
 import { texts } from '../texts/en/deploy.js';
 import { texts as machines } from '../texts/en/machines.js';
@@ -94,7 +94,7 @@ function Requirements() {
       </Field>
       <GpuCount />
       <Field label={texts.region}>
-        <Select name="region" options={[...regions.value.values()].map((region) => [region.code, placeName(region)])} />
+        <Select name="region" options={regionChoices.value} />
       </Field>
     </div>
   );

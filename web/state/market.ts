@@ -45,8 +45,10 @@ export const regionName = (code: string): string => regions.value.get(code)?.nam
 
 const countries = new Intl.DisplayNames(locale, { type: 'region', style: 'short' });
 
-/** Returns a region's name with its country: "Frankfurt, Germany". */
-export const placeName = ({ name, country }: Region): string => `${name}, ${countries.of(country)}`;
+/** The regions to choose from: codes with names such as "Frankfurt, Germany". */
+export const regionChoices = computed(() =>
+  [...regions.value.values()].map(({ code, name, country }) => [code, `${name}, ${countries.of(country)}`] as const),
+);
 
 /** Returns a class's models, sorted by their number of free GPUs in descending order. */
 export const modelsOf = (tier: Model['tier']): Model[] =>

@@ -14,7 +14,7 @@ import { regained } from './stream.js';
 export type Offer = ResultOf<typeof OfferSearch>['offerSearch']['edges'][number]['node'];
 
 /** The API's maximum page size. */
-const PAGE = 100;
+export const MAX_PAGE = 100;
 /** Maximum number of machines that the page holds. */
 export const MAX_OFFERS = 2_000;
 
@@ -34,7 +34,7 @@ export const ORDERS = {
   PRICE: { api: 'PRICE', value: onDemand },
   RELIABILITY: { api: 'RELIABILITY', value: ({ reliability }) => -reliability },
   BANDWIDTH: { api: null, value: (offer) => -(bandwidthOf(offer) ?? 0) },
-  VRAM: { api: null, value: (offer) => -(models.value.get(offer.gpu)?.vramGb ?? 0) * offer.numGpus },
+  VRAM: { api: null, value: (offer) => -(vramOf(offer) ?? 0) },
   CPU: { api: null, value: ({ vcpus }) => -vcpus },
   MEMORY: { api: null, value: ({ ramGb }) => -ramGb },
   DISK: { api: null, value: ({ diskGb }) => -diskGb },
@@ -50,6 +50,12 @@ export type OrderName = keyof typeof ORDERS;
 export function bandwidthOf({ gpu, numGpus }: Offer): number | undefined {
   const one = models.value.get(gpu)?.gpuModel?.memoryBandwidth;
   return one == null ? undefined : one * numGpus;
+}
+
+/** Returns the total memory of the machine's GPUs in GB, or undefined while unknown. */
+export function vramOf({ gpu, numGpus }: Offer): number | undefined {
+  const one = models.value.get(gpu)?.vramGb;
+  return one === undefined ? undefined : one * numGpus;
 }
 
 /**
@@ -131,7 +137,7 @@ function createOffers() {
   const found = signal<Found | null>(null);
   const error = signal<unknown>(null);
   /** Number of machines requested. This is one page at first, and one more each time the user comes near the end. */
-  const wanted = signal(PAGE);
+  const wanted = signal(MAX_PAGE);
   const searchKey = computed(() => JSON.stringify([filter.value, order.value, query.value.get('agentless')]));
   const retry = new Retry();
   let latest = 0;
@@ -160,7 +166,7 @@ function createOffers() {
         let after: string | null = null;
         let page: ResultOf<typeof OfferSearch>['offerSearch'] | null = null;
         while (offers.length < Math.min(most, total) && page?.pageInfo.hasNextPage !== false) {
-          const first = Math.min(PAGE, most - offers.length);
+          const first = Math.min(MAX_PAGE, most - offers.length);
           page = (await send(OfferSearch, { filter: wants, sort, first, after })).offerSearch;
           if (own !== latest) return;
           offers.push(...page.edges.map(({ node }) => node));
@@ -185,7 +191,7 @@ function createOffers() {
     error,
     more: () => {
       const { offers = [], hasMore = false } = found.value ?? {};
-      if (hasMore && offers.length >= wanted.value) wanted.value = Math.min(MAX_OFFERS, wanted.value + PAGE);
+      if (hasMore && offers.length >= wanted.value) wanted.value = Math.min(MAX_OFFERS, wanted.value + MAX_PAGE);
     },
     start: () => {
       let last = searchKey.value;
@@ -194,7 +200,7 @@ function createOffers() {
         regained.value;
         if (searchKey.value !== last) {
           last = searchKey.value;
-          wanted.value = PAGE;
+          wanted.value = MAX_PAGE;
         }
         wanted.value;
         if (isFilterKnown.value) void read();
