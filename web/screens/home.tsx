@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { decimalsOf, micro, rate, usd } from '../figures/money.js';
-import { statusOf } from '../figures/status.js';
+import { runningFirst, statusOf } from '../figures/status.js';
 import { visible } from '../figures/visible.js';
 import { Home as HomeDocument } from '../graph/documents.js';
 import { Amount } from '../parts/amount.js';
@@ -318,9 +318,7 @@ function Rented({ instances, volumes }: RentedProps) {
 
 function InstanceTable({ instances }: { instances: readonly Instance[] }) {
   // Running instances come first, because they cost the most.
-  const shown = instances
-    .toSorted((one, other) => Number(other.status === 'RUNNING') - Number(one.status === 'RUNNING'))
-    .slice(0, MAX_INSTANCES);
+  const shown = runningFirst(instances).slice(0, MAX_INSTANCES);
   const decimals = decimalsOf(shown.map(rateOf), 3);
   // Without a host agent, no load is ever known.
   const hasLoad = shown.some(({ status, runtime }) => status === 'RUNNING' && runtime !== null);
