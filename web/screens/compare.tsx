@@ -1,5 +1,5 @@
 import { micro, rate } from '../figures/money.js';
-import { fixed, number } from '../figures/number.js';
+import { exactPercent, number } from '../figures/number.js';
 import { visible } from '../figures/visible.js';
 import { OneOffer } from '../graph/documents.js';
 import { Dialog } from '../parts/dialog.js';
@@ -39,7 +39,7 @@ const FACTS: readonly (readonly [name: string, of: (offer: Offer) => string])[] 
   ],
   [texts.nvlink, ({ nvlink }) => (nvlink ? texts.yes : texts.no)],
   [texts.region, ({ region }) => regionName(region)],
-  [texts.reliability, ({ reliability }) => `${fixed(reliability * 100, 2)} %`],
+  [texts.reliability, ({ reliability }) => exactPercent(reliability * 100)],
   [texts.cpu, ({ cpu, vcpus }) => texts.cpuOf(visible(cpu), vcpus)],
   [texts.memory, ({ ramGb }) => `${number(ramGb)} GB`],
   [texts.disk, ({ diskGb }) => `${number(diskGb)} GB`],
