@@ -79,7 +79,7 @@ export function Filters() {
   );
 }
 
-/** How each filter's value reads, except those of the models. */
+/** Describes the value of each filter, except those for models. */
 const TEXTS: readonly (readonly [name: string, of: (value: string) => string])[] = [
   ['gpus', (value) => (query.value.get('exactly') === '1' ? texts.exactly(value) : texts.atLeast(value))],
   ['price', (value) => texts.chips.price(value.replace('.', POINT))],
@@ -94,7 +94,7 @@ const TEXTS: readonly (readonly [name: string, of: (value: string) => string])[]
   ['busy', () => texts.chips.busy],
 ];
 
-/** Returns the active filters, except the typed one, which its field shows. */
+/** Returns the active filters, except the text of the search, which its field shows. */
 function activeFilters(): { text: string; remove(): void }[] {
   const ofModels = chosenGpus.value.map((slug) => ({
     text: visible(modelName(slug)),

@@ -131,7 +131,7 @@ function Leading({ trends }: { trends: Trends }) {
   );
 }
 
-/** Says in three sentences why to choose this service. */
+/** Gives three reasons to choose this service. */
 function Reasons() {
   return (
     <ul class="reasons">

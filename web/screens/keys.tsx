@@ -268,7 +268,7 @@ function Open({ task, apiKey, onChanged, onClose }: OpenProps) {
   );
 }
 
-/** Shows all that is known about a key. */
+/** Shows a key's details. */
 function Details({ apiKey: key, onClose }: { apiKey: Key; onClose(): void }) {
   return (
     <Dialog title={nameOf(key)} isNarrow onClose={onClose}>

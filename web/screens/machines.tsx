@@ -15,7 +15,7 @@ import { ModelPanel } from './model-panel.js';
 import { ModelStrip } from './model-strip.js';
 import { Offers } from './offers.js';
 
-/** Whether the comparison is open, as it is if a link leads to one. It stays so until the user closes it. */
+/** Whether the comparison is open. A link to a comparison opens it, and only the user closes it. */
 const isComparing = signal(wasLoadedWith('compare'));
 
 const Comparison = loaded(async () => (await import('./compare.js')).Comparison);

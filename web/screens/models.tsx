@@ -26,7 +26,7 @@ const GB = 1e9;
 const MAX_CONFIG = 64_000;
 const BITS = [16, 8, 4] as const;
 
-/** Computes the memory of a language model, and finds a machine for it. The URL contains everything but a config.json. */
+/** Computes the memory of a language model, and finds a machine for it. The URL contains all input except a config.json. */
 export function Models() {
   useTitle(screens['/models']);
   const config = useSignal('');
@@ -78,7 +78,7 @@ function variablesOf(config: string, readsHub: boolean) {
 
 interface InputsProps {
   config: Signal<string>;
-  /** Undefined until it is known, and null if the service reads none. */
+  /** Host of the hub. Undefined until it is known, and null if the service reads no models. */
   hub: string | null | undefined;
   /** Whether the memory could be computed. */
   isRead: boolean;
@@ -87,7 +87,7 @@ interface InputsProps {
 function Inputs({ config, hub, isRead }: InputsProps) {
   const hasConfig = config.value !== '';
   const needsName = hasConfig && (query.value.get('model') ?? '') === '';
-  // Until a field is left, its text is only here, so that drawing the form again doesn't remove it.
+  // The text of a field until the user leaves it. Otherwise, rendering the form again would discard it.
   const drafts = useRef<Record<string, string>>({});
   const typed = (name: string) => drafts.current[name] ?? query.value.get(name) ?? '';
   const draft = (name: string) => (event: { currentTarget: { value: string } }) => {
@@ -97,7 +97,7 @@ function Inputs({ config, hub, isRead }: InputsProps) {
     delete drafts.current[name];
     setQuery({ [name]: event.currentTarget.value.trim() }, { replace: true });
   };
-  // A pasted config is folded once it can be read. A typed one stays open.
+  // Unlike a typed config, a pasted one is folded once it can be read.
   const isFolded = useSignal(false);
   const isTuned = typed('parameters') !== '' || typed('bits') !== '';
   return (
@@ -223,7 +223,7 @@ function Inputs({ config, hub, isRead }: InputsProps) {
   );
 }
 
-/** Takes a config.json that is pasted, dropped or chosen. */
+/** A field for a config.json, which can be pasted, dropped or chosen. */
 function Config({ config, onPaste }: { config: Signal<string>; onPaste(): void }) {
   const chooser = useRef<HTMLInputElement>(null);
   const take = async ([file]: readonly File[]) => {
@@ -384,7 +384,7 @@ function Summary({ memory, fit }: { memory: Memory; fit: Fit | null }) {
   );
 }
 
-/** The share of the memory that vLLM uses at most, as in `texts.share`. */
+/** Maximum share of the memory that vLLM uses, as in `texts.share`. */
 const MOST = '90%';
 
 interface BarProps {
@@ -394,7 +394,7 @@ interface BarProps {
   isLarge?: boolean;
 }
 
-/** The parts of the memory, next to each other, out of a machine's total. A mark shows how much of it is usable. */
+/** Draws the parts of the memory as shares of a machine's total. A mark shows how much of it is usable. */
 function Bar({ split, total, hasMark, isLarge = false }: BarProps) {
   const { used: _, ...parts } = partsOf(split);
   const sizes = PARTS.map((part) => parts[part]);

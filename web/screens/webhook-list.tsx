@@ -139,7 +139,7 @@ export function WebhookList() {
   );
 }
 
-/** Lists what the account is notified about. Only the low-balance notice can be set. */
+/** Lists the events that the account is notified of. Only the low-balance notice can be set. */
 function Notices({ below, onChanged }: { below: number | null; onChanged(): void }) {
   const isEditing = useSignal(false);
   return (
@@ -291,7 +291,7 @@ function One({ webhook, isFirst, work, onSecret, onDelete }: OneProps) {
   );
 }
 
-/** Whether the webhook works, according to its last delivery that ended or was tried. */
+/** Shows whether the webhook works, according to the last delivery that ended or was attempted. */
 function State({ of: { pausedAt, deliveries, attempts } }: { of: Webhook }) {
   if (pausedAt !== null) return <span class="badge warn">{texts.isPaused}</span>;
   const last = deliveries.find(

@@ -88,8 +88,8 @@ function searches(wanted: OfferFilter): { filter: OfferFilter; sort: OfferSort }
 const isAnyRunning = signal<boolean | null>(null);
 
 /**
- * Which machines are listed: only those that run containers, or also those without a host agent, because the URL says so
- * or because the market has no others. Null while unknown.
+ * The kinds of machines that are listed. Machines without a host agent are included if the URL says so, or if the market
+ * has no others. Null while unknown.
  */
 export const scope = computed(() => {
   if (isAnyRunning.value === null) return null;
@@ -97,11 +97,11 @@ export const scope = computed(() => {
   return query.value.get('agentless') === '1' ? 'all' : 'running';
 });
 
-/** Adds to a filter that machines must run containers, if only those are listed. */
+/** Restricts a filter to machines that run containers if only those are listed. */
 export const inScope = (wanted: OfferFilter): OfferFilter =>
   scope.value === 'running' ? { ...wanted, hasAgent: true } : wanted;
 
-/** Finds out the scope, for a screen that lists no machines. */
+/** Determines the scope for a screen that lists no machines. */
 export function useScope(): void {
   const running = useRead(RunningMachines, {}, marketChanges).data.value?.offerSearch.totalCount;
   useEffect(() => {
@@ -113,7 +113,7 @@ export interface Found {
   total: number;
   /** Number of matching machines without a host agent, whether or not they are shown. */
   agentless: number;
-  /** When the machines were read, in seconds since 1970. */
+  /** Time at which the machines were read, in seconds since 1970. */
   at: number;
   hasMore: boolean;
   offers: readonly Offer[];
