@@ -26,7 +26,9 @@ const GB = 1e9;
 const MAX_CONFIG = 64_000;
 const BITS = [16, 8, 4] as const;
 
-/** Computes the memory of a language model, and finds a machine for it. The URL contains all input except a config.json. */
+/**
+ * Computes the memory of a language model, and finds a machine for it. The URL contains all input except a config.json.
+ */
 export function Models() {
   useTitle(screens['/models']);
   const config = useSignal('');
@@ -428,7 +430,7 @@ interface TableProps {
 
 function FitTable({ fits, chosen, onChoose }: TableProps) {
   // If none of them runs containers, there is no point in marking each one.
-  const isMixed = fits.some(({ offer }) => offer.hasAgent);
+  const isMarked = fits.some(({ offer }) => offer.hasAgent);
   return (
     <table>
       <caption class="hidden">{texts.caption}</caption>
@@ -466,7 +468,7 @@ function FitTable({ fits, chosen, onChoose }: TableProps) {
                     {offer.numGpus} × <ModelName name={modelName(offer.gpu)} />
                   </span>
                 </label>
-                {isMixed && !offer.hasAgent && (
+                {isMarked && !offer.hasAgent && (
                   <span class="badge" title={texts.noAgentTitle}>
                     {texts.noAgent}
                   </span>

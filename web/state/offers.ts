@@ -88,8 +88,8 @@ function searches(wanted: OfferFilter): { filter: OfferFilter; sort: OfferSort }
 const isAnyRunning = signal<boolean | null>(null);
 
 /**
- * The kinds of machines that are listed. Machines without a host agent are included if the URL says so, or if the market
- * has no others. Null while unknown.
+ * The kinds of machines that are listed. Machines without a host agent are included if the URL says so, or if the
+ * market has no others. Null while unknown.
  */
 export const scope = computed(() => {
   if (isAnyRunning.value === null) return null;
