@@ -39,6 +39,10 @@ export function statusOf({ status, stopReason, runtime }: Pick<Instance, 'status
   return runtime.reachable ? WHILE_RUNNING[runtime.phase] : 'unreachable';
 }
 
+/** Returns instances in the same order, except that running ones come first. */
+export const runningFirst = (instances: readonly Instance[]): Instance[] =>
+  instances.toSorted((one, other) => Number(other.status === 'RUNNING') - Number(one.status === 'RUNNING'));
+
 /** The badge's colour by state: green works, blue changes automatically, amber costs without working, red needs you. */
 export const TONES: Record<Status, '' | 'good' | 'pending' | 'warn' | 'bad'> = {
   starting: 'pending',

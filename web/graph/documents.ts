@@ -1051,12 +1051,6 @@ export const Passkeys = graphql(`
       createdAt
       lastUsedAt
     }
-    apiKeys {
-      id
-      name
-      lastFour
-      isCurrent
-    }
   }
 `);
 

@@ -3,7 +3,7 @@ import { useLayoutEffect, useRef } from 'preact/hooks';
 
 interface Props {
   title: string;
-  /** What is set inside, so that the user needn't open it to know. Omit it if everything has its default. */
+  /** Describes the content while it is folded. Omit it if everything has its default value. */
   summary?: ComponentChildren;
   /** Opens the section whenever it becomes true. Only the user closes it. */
   isOpen?: boolean;

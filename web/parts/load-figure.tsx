@@ -1,4 +1,4 @@
-import { computed } from '@preact/signals';
+import { computed, untracked } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
 import { percent } from '../figures/number.js';
 import { type Instance, type Load, loadNow } from '../state/account.js';
@@ -6,47 +6,49 @@ import { texts } from '../texts/en/instances.js';
 
 /** The cell with an instance's load. It is drawn again only if the load differs by a percent. */
 export function LoadCell({ instance: { id, runtime } }: { instance: Instance }) {
-  // The first figure is drawn, and the others appear on hover.
   const text = useMemo(() => computed(() => textOf(loadNow(id))), [id]).value;
-  const [, name = '', digits = ''] = /^(\w+) (\d+)/.exec(text) ?? [];
-  const share = Number(digits);
+  // The first figure is drawn, and the others appear on hover.
+  const [first] = untracked(() => figuresOf(loadNow(id)));
   return (
     <td class="i-load">
-      {text === '' ? (
+      {first === undefined ? (
         <span class="quiet" title={runtime === null ? texts.noAgent : texts.noLoad}>
           –
         </span>
       ) : (
         <span class="load-meter figure" title={text}>
           <span class="load-bar" aria-hidden="true">
-            <span style={{ width: `${Math.min(100, share)}%` }} />
+            <span style={{ width: `${Math.min(100, Math.round(first.share))}%` }} />
           </span>
-          <span class={name === 'GPU' ? 'hidden' : 'quiet small'}>{name} </span>
-          {percent(share)}
+          <span class={first.name === 'GPU' ? 'hidden' : 'quiet small'}>{first.name} </span>
+          {percent(first.share)}
         </span>
       )}
     </td>
   );
 }
 
-/** Describes a load: "GPU 97% · CPU 31%". Empty if it is unknown. */
-function textOf(load: Load | null): string {
-  if (load === null) return '';
+/** Returns the known figures of a load in percent. */
+function figuresOf(load: Load | null): { name: string; share: number }[] {
+  if (load === null) return [];
   const figures = [
     ['GPU', busyOf(load)],
     ['CPU', load.cpuPercent],
   ] as const;
-  return figures.flatMap(([name, share]) => (share === null ? [] : `${name} ${percent(share)}`)).join(' · ');
+  return figures.flatMap(([name, share]) => (share === null ? [] : { name, share }));
 }
+
+/** Describes a load: "GPU 97% · CPU 31%". Empty if it is unknown. */
+const textOf = (load: Load | null): string =>
+  figuresOf(load)
+    .map(({ name, share }) => `${name} ${percent(share)}`)
+    .join(' · ');
 
 /** Returns the percentage that an instance's row shows: that of its GPUs if it is known, or else of its CPUs. */
-export function shownLoad(id: string): number | null {
-  const load = loadNow(id);
-  return load && (busyOf(load) ?? load.cpuPercent);
-}
+export const shownLoad = (id: string): number | null => figuresOf(loadNow(id))[0]?.share ?? null;
 
 /** Returns the mean load of the GPUs in percent, or null if it is unknown. */
-export function busyOf({ gpus }: Load): number | null {
+function busyOf({ gpus }: Load): number | null {
   const busy = gpus.flatMap(({ busyPercent }) => busyPercent ?? []);
   return busy.length === 0 ? null : busy.reduce((sum, each) => sum + each, 0) / busy.length;
 }

@@ -1,7 +1,7 @@
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { type Command, foundCommands } from '../state/command-search.js';
 import { allCommands } from '../state/commands.js';
-import { readSheet, sheet } from '../state/market.js';
+import { useSheet } from '../state/market.js';
 import { isPaletteKey, overlay } from '../state/shortcuts.js';
 import '../style/palette.css';
 import { texts } from '../texts/en/commands.js';
@@ -16,10 +16,8 @@ export function Palette() {
   const list = useId();
   const [typed, type] = useState('');
   const [place, choose] = useState(0);
-  useEffect(() => {
-    if (sheet.value === null) void readSheet();
-    dialog.current?.showModal();
-  }, []);
+  useSheet();
+  useEffect(() => dialog.current?.showModal(), []);
   const found = byGroup(foundCommands(allCommands(), typed));
   const chosen = Math.min(place, found.length - 1);
   const idOf = (index: number) => `${list}-${index}`;

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import { visible } from '../figures/visible.js';
 import { query, setQuery } from '../state/location.js';
 import { texts } from '../texts/en/house.js';
 
@@ -22,27 +23,31 @@ interface FieldProps {
   children: ComponentChildren;
 }
 
+/** The options of a choice: values and the texts that describe them. */
+export type Options = readonly (readonly [value: string, text: string])[];
+
 interface SelectProps {
   name: string;
-  options: readonly (readonly [string, string])[];
-  /** The name of a choice that has no visible label. */
+  options: Options;
+  /** The accessible name of a choice that has no visible label. */
   label?: string;
-  /** The first option, which filters nothing. */
+  /** The first option, which filters nothing. Without a visible label, it names what the choice filters. */
   any?: string;
+  class?: string;
 }
 
-export function Select({ name, options, label, any = texts.any }: SelectProps) {
+export function Select({ name, options, label, any = texts.any, class: className = '' }: SelectProps) {
   const value = query.value.get(name) ?? '';
   return (
     <select
       name={name}
       aria-label={label}
-      class={label !== undefined && value !== '' ? 'set' : ''}
+      class={`${className} ${label !== undefined && value !== '' ? 'set' : ''}`}
       value={value}
       onChange={({ currentTarget }) => setQuery({ [name]: currentTarget.value })}
     >
       <option value="">{any}</option>
-      {value !== '' && !options.some(([option]) => option === value) && <option value={value}>{value}</option>}
+      {value !== '' && !options.some(([option]) => option === value) && <option value={value}>{visible(value)}</option>}
       {options.map(([option, text]) => (
         <option key={option} value={option}>
           {text}

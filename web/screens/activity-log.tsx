@@ -7,7 +7,7 @@ import { Activity as ActivityDocument } from '../graph/documents.js';
 import { Ago } from '../parts/ago.js';
 import { Icon } from '../parts/icon.js';
 import { Empty, Failure } from '../parts/notice.js';
-import { Clear } from '../parts/query-fields.js';
+import { Clear, Select } from '../parts/query-fields.js';
 import { Table } from '../parts/table.js';
 import { accountChanges, instanceName } from '../state/account.js';
 import { ACTIVITY_FILTERS, activityFilter, activityPeriod } from '../state/activity-filter.js';
@@ -16,7 +16,6 @@ import { query, setQuery } from '../state/location.js';
 import { useRead } from '../state/read.js';
 import { texts } from '../texts/en/activity-log.js';
 import { operations, refusals } from '../texts/en/operations.js';
-import { Filter } from './instance-toolbar.js';
 
 type Entry = NonNullable<ResultOf<typeof ActivityDocument>['activity']>['edges'][number]['node'];
 
@@ -110,14 +109,14 @@ function Filters() {
         <Icon name="sliders-horizontal" />
       </button>
       <div class={`list-filters ${isOpen.value ? 'open' : ''}`}>
-        <Filter
+        <Select
           name="operation"
           label={texts.operation}
           any={texts.any.operation}
-          choices={Object.entries(operations)}
+          options={Object.entries(operations)}
         />
-        <Filter name="key" label={texts.key} any={texts.any.key} choices={[...keyNames.value]} />
-        <Filter name="outcome" label={texts.outcome} any={texts.any.outcome} choices={OUTCOMES} />
+        <Select name="key" label={texts.key} any={texts.any.key} options={[...keyNames.value]} />
+        <Select name="outcome" label={texts.outcome} any={texts.any.outcome} options={OUTCOMES} />
         <Period />
         <Clear names={ACTIVITY_FILTERS}>{texts.clear}</Clear>
       </div>

@@ -29,7 +29,7 @@ interface Props {
   onNewSecret(): void;
 }
 
-/** Shows everything that most rentals don't need, folded. Each section's first line shows what is set in it. */
+/** Folded sections for settings that most rentals don't need. The first line of each one summarises its content. */
 export function Advanced({ form, quoted, error, isByLink, onNewSecret }: Props) {
   const { template, diskGb, launch, fault, isLimit, machineId, input, terms } = form;
   const isIn = session.value === 'in';

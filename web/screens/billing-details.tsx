@@ -13,7 +13,7 @@ interface Props {
   onClose(): void;
 }
 
-/** A dialog that changes what the account wants on its invoices. */
+/** A dialog that changes the account's details on its invoices. */
 export function BillingDetailsDialog({ details, onChanged, onClose }: Props) {
   const store = async (typed: FormData) => {
     const text = (name: keyof Details) => String(typed.get(name)).trim();

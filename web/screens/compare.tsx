@@ -1,5 +1,5 @@
 import { micro, rate } from '../figures/money.js';
-import { fixed, number } from '../figures/number.js';
+import { exactPercent, number } from '../figures/number.js';
 import { visible } from '../figures/visible.js';
 import { OneOffer } from '../graph/documents.js';
 import { Dialog } from '../parts/dialog.js';
@@ -7,9 +7,9 @@ import { Facts } from '../parts/facts.js';
 import { Icon } from '../parts/icon.js';
 import { ModelName } from '../parts/model-name.js';
 import { deployPath, MACHINE } from '../state/deploy-link.js';
-import { marketChanges, modelName, models, regionName } from '../state/market.js';
+import { marketChanges, modelName, regionName } from '../state/market.js';
 import { MODES, modeParameter } from '../state/modes.js';
-import { bandwidthOf, compared, MAX_COMPARED, type Offer, toggleCompared } from '../state/offers.js';
+import { bandwidthOf, compared, MAX_COMPARED, type Offer, toggleCompared, vramOf } from '../state/offers.js';
 import { useRead } from '../state/read.js';
 import { texts } from '../texts/en/machines.js';
 
@@ -22,7 +22,7 @@ const FACTS: readonly (readonly [name: string, of: (offer: Offer) => string])[] 
       [texts.modePrice(name), ({ pricePerHour }: Offer) => rate(micro(pricePerHour[price]), decimals)] as const,
   ),
   [texts.perGpuHour, ({ pricePerHour, numGpus }) => rate(micro(pricePerHour.onDemand / numGpus))],
-  [texts.vram, ({ gpu, numGpus }) => `${number((models.value.get(gpu)?.vramGb ?? 0) * numGpus)} GB`],
+  [texts.vram, (offer) => `${number(vramOf(offer) ?? 0)} GB`],
   [
     texts.bandwidth,
     (offer) => {
@@ -39,7 +39,7 @@ const FACTS: readonly (readonly [name: string, of: (offer: Offer) => string])[] 
   ],
   [texts.nvlink, ({ nvlink }) => (nvlink ? texts.yes : texts.no)],
   [texts.region, ({ region }) => regionName(region)],
-  [texts.reliability, ({ reliability }) => `${fixed(reliability * 100, 2)} %`],
+  [texts.reliability, ({ reliability }) => exactPercent(reliability * 100)],
   [texts.cpu, ({ cpu, vcpus }) => texts.cpuOf(visible(cpu), vcpus)],
   [texts.memory, ({ ramGb }) => `${number(ramGb)} GB`],
   [texts.disk, ({ diskGb }) => `${number(diskGb)} GB`],

@@ -12,7 +12,7 @@ import { draft, forgetDraft, link, readAddress, readLink, writeAddress } from '.
 import { formOf } from '../state/launch-form.js';
 import { go, path, query, setQuery, wasLoadedWith, withQuery } from '../state/location.js';
 import { useLostAnswer } from '../state/lost-answer.js';
-import { followMarket, readSheet, sheet } from '../state/market.js';
+import { useMarket } from '../state/market.js';
 import { messageOf } from '../state/messages.js';
 import { MODES } from '../state/modes.js';
 import { useScope } from '../state/offers.js';
@@ -44,10 +44,7 @@ export function DeployPage({ isLink = false }: { isLink?: boolean }) {
   useTitle(screens['/deploy']);
   // This runs before the fields are drawn, because they start with its values.
   useMemo(() => (isLink ? readLink() : readAddress()), []);
-  useEffect(() => {
-    if (sheet.value === null) void readSheet();
-    return followMarket();
-  }, []);
+  useMarket();
   useEffect(
     () => () => {
       // The next screen is only known once this one is gone.

@@ -7,7 +7,7 @@ import { ModelName } from '../parts/model-name.js';
 import { Clear, Field, NumberField, Select } from '../parts/query-fields.js';
 import { chosenGpus, FILTER_NAMES, toggledGpu } from '../state/filters.js';
 import { query, setQuery } from '../state/location.js';
-import { modelName, placeName, regionName, regions } from '../state/market.js';
+import { modelName, regionChoices, regionName } from '../state/market.js';
 import { texts } from '../texts/en/machines.js';
 import { SavedSearches } from './saved-searches.js';
 
@@ -37,12 +37,7 @@ export function Filters() {
         </div>
         <GpuCount isBare />
         <NumberField name="price" label={texts.mostPrice} step="0.01" isInline />
-        <Select
-          name="region"
-          label={texts.region}
-          any={texts.anyRegion}
-          options={[...regions.value.values()].map((region) => [region.code, placeName(region)])}
-        />
+        <Select name="region" label={texts.region} any={texts.anyRegion} options={regionChoices.value} />
         <button
           type="button"
           class="more-filters"
@@ -84,7 +79,7 @@ export function Filters() {
   );
 }
 
-/** How each filter's value reads, except those of the models. */
+/** Describes the value of each filter, except those for models. */
 const TEXTS: readonly (readonly [name: string, of: (value: string) => string])[] = [
   ['gpus', (value) => (query.value.get('exactly') === '1' ? texts.exactly(value) : texts.atLeast(value))],
   ['price', (value) => texts.chips.price(value.replace('.', POINT))],
@@ -99,7 +94,7 @@ const TEXTS: readonly (readonly [name: string, of: (value: string) => string])[]
   ['busy', () => texts.chips.busy],
 ];
 
-/** Returns the active filters, except the typed one, which its field shows. */
+/** Returns the active filters, except the text of the search, which its field shows. */
 function activeFilters(): { text: string; remove(): void }[] {
   const ofModels = chosenGpus.value.map((slug) => ({
     text: visible(modelName(slug)),

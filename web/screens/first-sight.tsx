@@ -1,31 +1,28 @@
 import { useComputed, useSignal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
 import { decimalsOf, micro, rate, usd } from '../figures/money.js';
 import { number } from '../figures/number.js';
 import { dayText } from '../figures/time.js';
-import { FreeByRegion, PriceTrends } from '../graph/documents.js';
+import { FreeByRegion } from '../graph/documents.js';
 import { Icon } from '../parts/icon.js';
 import { Failure } from '../parts/notice.js';
 import { changeOf, Sparkline } from '../parts/sparkline.js';
 import { Table } from '../parts/table.js';
 import {
-  followMarket,
   type Model,
   marketChanges,
-  marketSnapshot,
   models,
-  readSheet,
-  regions,
+  modelsOf,
+  regionName,
   sheet,
   sheetError,
+  useMarket,
 } from '../state/market.js';
 import { MODES } from '../state/modes.js';
 import { useRead } from '../state/read.js';
 import { useTitle } from '../state/title.js';
+import { type Trends, useTrends } from '../state/trends.js';
 import { texts } from '../texts/en/first-sight.js';
 import { WorldMap } from './map.js';
-
-type Trends = ReadonlyMap<string, readonly number[]>;
 
 /** The modes shown under the price on demand. */
 const CHEAPER_MODES = MODES.slice(1);
@@ -41,14 +38,10 @@ const MODELS_FIRST = 12;
 /** Shows visitors what this service is, what it costs and what is currently free. */
 export function FirstSight() {
   useTitle(texts.title);
-  useEffect(() => {
-    if (sheet.value === null) void readSheet();
-    return followMarket();
-  }, []);
+  useMarket();
   const regional = useRead(FreeByRegion, {}, marketChanges).data.value?.offerSearch;
-  const history = useRead(PriceTrends, {}, marketSnapshot).data.value?.pricing.trends;
   const free = new Map(regional?.regions.map(({ region, gpus }) => [region, gpus]));
-  const trends: Trends = new Map(history?.map(({ gpu, onDemand }) => [gpu, onDemand]));
+  const trends = useTrends();
   return (
     <div class="first-sight">
       <div class="hero-words">
@@ -98,7 +91,7 @@ function Free({ regionsFree, machines }: { regionsFree: ReadonlyMap<string, numb
 
 /** Shows the leading prices, one per class. */
 function Leading({ trends }: { trends: Trends }) {
-  const leading = useComputed(() => CLASSES.flatMap((tier) => mostFree(tier) ?? [])).value;
+  const leading = useComputed(() => CLASSES.flatMap((tier) => modelsOf(tier).slice(0, 1))).value;
   return (
     <ul class="leading" aria-label={texts.prices}>
       {leading.map((model) => {
@@ -138,7 +131,7 @@ function Leading({ trends }: { trends: Trends }) {
   );
 }
 
-/** Says in three sentences why to choose this service. */
+/** Gives three reasons to choose this service. */
 function Reasons() {
   return (
     <ul class="reasons">
@@ -151,17 +144,6 @@ function Reasons() {
       ))}
     </ul>
   );
-}
-
-/**
- * Returns the model with the most free GPUs in a class. If several are tied, the first in the catalogue is returned.
- */
-function mostFree(tier: (typeof CLASSES)[number]): Model | null {
-  let best: Model | null = null;
-  for (const model of models.value.values()) {
-    if (model.tier === tier && (best === null || model.availableGpus > best.availableGpus)) best = model;
-  }
-  return best;
 }
 
 function Trend({ of: values }: { of: readonly number[] }) {
@@ -185,7 +167,7 @@ function TopRegions({ free }: { free: ReadonlyMap<string, number> }) {
       {most.map(([code, gpus]) => (
         <li key={code}>
           <a href={`/machines?region=${encodeURIComponent(code)}`}>
-            {regions.value.get(code)?.name ?? code} <span class="figure">{number(gpus)}</span>
+            {regionName(code)} <span class="figure">{number(gpus)}</span>
           </a>
         </li>
       ))}

@@ -106,7 +106,7 @@ export function History() {
   );
 }
 
-/** Shows how many rows there are and what they cost. */
+/** Shows the number of rows and their total cost. */
 function Total({ of: rows, hasMore }: { of: readonly Instance[]; hasMore: boolean }) {
   if (rows.length === 0) return null;
   const cost = untracked(() => rows.reduce((total, one) => total + costNow(one), 0n));
@@ -119,11 +119,11 @@ function Total({ of: rows, hasMore }: { of: readonly Instance[]; hasMore: boolea
   );
 }
 
-/** Returns for how many seconds an instance has run. */
+/** Returns the number of seconds for which an instance has run. */
 const ranFor = ({ status, usage, asOf }: Instance) =>
   usage.gpuSeconds + (status === 'RUNNING' ? secondsSince(secondsOf(asOf)) : 0);
 
-/** Sorts instances by the time of their deployment, newest first, after those that still exist. */
+/** Sorts instances by their time of deployment, newest first. Those that still exist come before all others. */
 const newestFirst = (rows: readonly Instance[]) =>
   [...rows].sort(
     (one, other) =>

@@ -1,7 +1,6 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect } from 'preact/hooks';
 import { decimalsOf, micro, rate, usd } from '../figures/money.js';
-import { statusOf } from '../figures/status.js';
+import { runningFirst, statusOf } from '../figures/status.js';
 import { visible } from '../figures/visible.js';
 import { Home as HomeDocument } from '../graph/documents.js';
 import { Amount } from '../parts/amount.js';
@@ -17,7 +16,7 @@ import { balanceNow, type Instance, monthSpendNow, rateOf, type Settled, settled
 import { type Attention, attentionOf, type HomeRead } from '../state/attention.js';
 import { serverNow } from '../state/clock.js';
 import { forecast } from '../state/forecast.js';
-import { mostFree, readSheet, sheet } from '../state/market.js';
+import { modelsOf, useSheet } from '../state/market.js';
 import { useRead } from '../state/read.js';
 import { useTitle } from '../state/title.js';
 import { texts } from '../texts/en/home.js';
@@ -33,9 +32,7 @@ const SUGGESTED = ['CONSUMER_FLAGSHIP', 'DATACENTER', 'FLAGSHIP'] as const;
 
 /** Shows what needs attention, the cost, the instances and, until they are done, the first steps. */
 export function Home() {
-  useEffect(() => {
-    if (sheet.value === null) void readSheet();
-  }, []);
+  useSheet();
   useTitle(screens['/']);
   const known = settled.value;
   const { data, error } = useRead(HomeDocument, {}, sumsAge);
@@ -321,9 +318,7 @@ function Rented({ instances, volumes }: RentedProps) {
 
 function InstanceTable({ instances }: { instances: readonly Instance[] }) {
   // Running instances come first, because they cost the most.
-  const shown = instances
-    .toSorted((one, other) => Number(other.status === 'RUNNING') - Number(one.status === 'RUNNING'))
-    .slice(0, MAX_INSTANCES);
+  const shown = runningFirst(instances).slice(0, MAX_INSTANCES);
   const decimals = decimalsOf(shown.map(rateOf), 3);
   // Without a host agent, no load is ever known.
   const hasLoad = shown.some(({ status, runtime }) => status === 'RUNNING' && runtime !== null);
@@ -358,7 +353,9 @@ function InstanceTable({ instances }: { instances: readonly Instance[] }) {
 
 /** Shows an account without instances one model of each class, so that the first deployment is one click away. */
 function Suggested() {
-  const shown = SUGGESTED.flatMap((tier) => mostFree(tier).slice(0, 1));
+  const shown = SUGGESTED.flatMap((tier) => modelsOf(tier).slice(0, 1)).filter(
+    ({ availableGpus }) => availableGpus > 0,
+  );
   return (
     <div class="suggested">
       <div>

@@ -12,6 +12,7 @@ import { RowLabels } from '../parts/labels.js';
 import { LoadCell, shownLoad } from '../parts/load-figure.js';
 import { Menu } from '../parts/menu.js';
 import { Empty } from '../parts/notice.js';
+import type { Options } from '../parts/query-fields.js';
 import { RowGroups } from '../parts/row-groups.js';
 import { costNow, type Instance, rateOf } from '../state/account.js';
 import {
@@ -34,7 +35,7 @@ import { texts } from '../texts/en/instances.js';
 import { states } from '../texts/en/status.js';
 import { SelectionBar } from './bulk.js';
 import { InstanceMenu } from './instance-menu.js';
-import { type Choices, InstanceToolbar, useTypedSearch } from './instance-toolbar.js';
+import { InstanceToolbar, useTypedSearch } from './instance-toolbar.js';
 import { LabelDialog } from './label-dialog.js';
 
 /** The parameters that narrow the list. */
@@ -146,13 +147,13 @@ export function InstanceList({ instances }: { instances: readonly Instance[] }) 
 }
 
 /** The orders to choose from on a phone. */
-const ORDERS: Choices = (['name', 'status', 'rate', 'cost'] as const).map((column) => [
+const ORDERS: Options = (['name', 'status', 'rate', 'cost'] as const).map((column) => [
   `${SORTS[column] ? '-' : ''}${column}`,
   texts.columns[column],
 ]);
 
 /** Returns the filters' choices with the number of instances of each. */
-function choicesOf(instances: readonly Instance[]): Record<'statuses' | 'models' | 'labels', Choices> {
+function choicesOf(instances: readonly Instance[]): Record<'statuses' | 'models' | 'labels', Options> {
   const statuses = new Map(countsOf(instances, (one) => [statusOf(one)]));
   const known = Object.keys(TONES).filter((word) => statuses.has(word as keyof typeof TONES)) as (keyof typeof TONES)[];
   return {

@@ -1,23 +1,19 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { visible } from '../figures/visible.js';
 import { Icon } from '../parts/icon.js';
-import { Clear } from '../parts/query-fields.js';
+import { Clear, type Options, Select } from '../parts/query-fields.js';
 import { query, setQuery } from '../state/location.js';
 import { texts } from '../texts/en/instances.js';
-
-/** A filter's choices: a value and the text that describes it. */
-export type Choices = readonly (readonly [value: string, text: string])[];
 
 interface Props {
   /** The text of the search, and what to do when it changes. */
   search: { text: string; onType(text: string): void };
-  statuses: Choices;
-  models: Choices;
-  labels: Choices;
+  statuses: Options;
+  models: Options;
+  labels: Options;
   /** The orders to choose from on a phone, where there are no headings to click. */
-  orders?: Choices;
+  orders?: Options;
   /** A button for more filters. */
   more?: ComponentChildren;
   /** The parameters of all filters, including those shown elsewhere. */
@@ -57,48 +53,17 @@ export function InstanceToolbar({ search, statuses, models, labels, orders, more
         <Icon name="sliders-horizontal" />
       </button>
       <div class={`list-filters ${isOpen.value ? 'open' : ''}`}>
-        <Filter name="status" label={texts.columns.status} any={texts.any.status} choices={statuses} />
-        <Filter name="model" label={texts.model} any={texts.any.model} choices={models} />
-        <Filter name="labels" label={texts.labels} any={texts.any.labels} choices={labels} />
+        <Select name="status" label={texts.columns.status} any={texts.any.status} options={statuses} />
+        <Select name="model" label={texts.model} any={texts.any.model} options={models} />
+        <Select name="labels" label={texts.labels} any={texts.any.labels} options={labels} />
         {orders !== undefined && (
-          <Filter name="sort" label={texts.sort} any={texts.newest} choices={orders} class="narrow-sort" />
+          <Select name="sort" label={texts.sort} any={texts.newest} options={orders} class="narrow-sort" />
         )}
         {more}
         <Clear names={names}>{texts.clear}</Clear>
       </div>
       {children}
     </search>
-  );
-}
-
-interface FilterProps {
-  /** The parameter in the URL. */
-  name: string;
-  label: string;
-  any: string;
-  choices: Choices;
-  class?: string;
-}
-
-/** A choice without a visible label, because its first option names what it filters. */
-export function Filter({ name, label, any, choices, class: className = '' }: FilterProps) {
-  const value = query.value.get(name) ?? '';
-  return (
-    <select
-      name={name}
-      aria-label={label}
-      class={`${className} ${value === '' ? '' : 'set'}`}
-      value={value}
-      onChange={({ currentTarget }) => setQuery({ [name]: currentTarget.value })}
-    >
-      <option value="">{any}</option>
-      {value !== '' && !choices.some(([choice]) => choice === value) && <option value={value}>{visible(value)}</option>}
-      {choices.map(([choice, text]) => (
-        <option key={choice} value={choice}>
-          {text}
-        </option>
-      ))}
-    </select>
   );
 }
 

@@ -12,7 +12,7 @@ import { Status } from '../parts/status.js';
 import { chosenTab, Tabs } from '../parts/tabs.js';
 import { accountChanges, type Instance, settled } from '../state/account.js';
 import { deployAgain } from '../state/deploy-again.js';
-import { modelName, readSheet, regionName, sheet } from '../state/market.js';
+import { modelName, regionName, useSheet } from '../state/market.js';
 import type { Action } from '../state/pending-action.js';
 import { useRead } from '../state/read.js';
 import { useTitle } from '../state/title.js';
@@ -40,9 +40,7 @@ const Timeline = loaded(async () => (await import('./timeline.js')).Timeline);
 
 /** Shows a rental's current state, its cost and how to reach it. */
 export function InstanceScreen({ id }: { id: string }) {
-  useEffect(() => {
-    if (sheet.value === null) void readSheet();
-  }, []);
+  useSheet();
   const { data, error, again } = useRead(OneInstance, { id }, accountChanges);
   const followed = useComputed(() => settled.value?.instances.find((instance) => instance.id === id));
   const read = data.value?.instance ?? null;

@@ -1,11 +1,10 @@
-import { useEffect } from 'preact/hooks';
 import { number } from '../figures/number.js';
 import { statusOf } from '../figures/status.js';
 import { Empty } from '../parts/notice.js';
 import { settled } from '../state/account.js';
 import { instanceFilterOf } from '../state/instance-filter.js';
 import { query } from '../state/location.js';
-import { readSheet, sheet } from '../state/market.js';
+import { useSheet } from '../state/market.js';
 import { HISTORY } from '../state/screens.js';
 import { useTitle } from '../state/title.js';
 import { texts } from '../texts/en/instances.js';
@@ -16,9 +15,7 @@ import { SavedSearches } from './saved-searches.js';
 
 /** Shows current and past rentals. */
 export function Instances() {
-  useEffect(() => {
-    if (sheet.value === null) void readSheet();
-  }, []);
+  useSheet();
   const isHistory = query.value.get('show') === 'history';
   useTitle(isHistory ? texts.historyTitle : screens['/instances']);
   const instances = settled.value?.instances;

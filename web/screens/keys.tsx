@@ -18,7 +18,7 @@ import { Empty, Failure } from '../parts/notice.js';
 import { Table } from '../parts/table.js';
 import { accountChanges } from '../state/account.js';
 import { serverNow } from '../state/clock.js';
-import { useRead } from '../state/read.js';
+import { type Read, useRead } from '../state/read.js';
 import { sessionIsOver } from '../state/session.js';
 import { useTitle } from '../state/title.js';
 import { texts as house } from '../texts/en/house.js';
@@ -37,21 +37,21 @@ type Key = NonNullable<ResultOf<typeof ApiKeys>['apiKeys']>[number];
 /** API keys, SSH keys and secrets. */
 export function Keys() {
   useTitle(screens['/keys']);
+  const read = useRead(ApiKeys, {}, accountChanges);
   return (
     <div class="stack">
       <h1 tabIndex={-1}>{screens['/keys']}</h1>
-      <ApiKeyList />
+      <ApiKeyList read={read} />
       <SshKeys />
       <Secrets />
-      <Passkeys />
+      <Passkeys apiKeys={read.data.value?.apiKeys ?? []} />
     </div>
   );
 }
 
 type Task = 'details' | 'limit' | 'revoke';
 
-function ApiKeyList() {
-  const { data, error, again } = useRead(ApiKeys, {}, accountChanges);
+function ApiKeyList({ read: { data, error, again } }: { read: Read<ResultOf<typeof ApiKeys>> }) {
   const isCreating = useSignal(false);
   const open = useSignal<{ task: Task; id: string } | null>(null);
   const keys = data.value?.apiKeys ?? null;
@@ -268,7 +268,7 @@ function Open({ task, apiKey, onChanged, onClose }: OpenProps) {
   );
 }
 
-/** Shows all that is known about a key. */
+/** Shows a key's details. */
 function Details({ apiKey: key, onClose }: { apiKey: Key; onClose(): void }) {
   return (
     <Dialog title={nameOf(key)} isNarrow onClose={onClose}>

@@ -9,11 +9,11 @@ import { texts } from '../texts/en/limit.js';
 
 interface Props {
   title: string;
-  /** Explanation of what happens when the limit is reached. */
+  /** Explains what happens when the limit is reached. */
   hint: string;
   /** The limit's accessible name. */
   label: string;
-  /** The limit in USD, or null if there is none. */
+  /** The limit in USD. Null means that there is no limit. */
   limit: number | null;
   set(usd: number | null): Promise<unknown>;
   onChanged(): void;
@@ -62,7 +62,7 @@ export const LimitUse = ({ limit, used, usedText }: UseProps) => (
   <span>{texts.used(<Amount of={micro(used ?? 0)} />, <Amount of={micro(limit)} unit="USD" />, usedText)}</span>
 );
 
-/** Shows when a limit will be reached, or was. */
+/** Shows when a limit was or will be reached. */
 export function LimitReached({ at }: { at: string | null }) {
   const reached = at === null ? null : secondsOf(at);
   return (

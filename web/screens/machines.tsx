@@ -1,11 +1,10 @@
 import { signal, useSignal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
 import { dayText } from '../figures/time.js';
 import { loaded } from '../parts/loaded.js';
 import { Failure } from '../parts/notice.js';
 import { chosenGpus } from '../state/filters.js';
 import { query, setQuery, wasLoadedWith } from '../state/location.js';
-import { followMarket, marketSnapshot, readSheet, sheet, sheetError } from '../state/market.js';
+import { marketSnapshot, sheet, sheetError, useMarket } from '../state/market.js';
 import { useMatchingModels } from '../state/matching-models.js';
 import { compared, MAX_COMPARED } from '../state/offers.js';
 import { useTitle } from '../state/title.js';
@@ -16,7 +15,7 @@ import { ModelPanel } from './model-panel.js';
 import { ModelStrip } from './model-strip.js';
 import { Offers } from './offers.js';
 
-/** Whether the comparison is open, as it is if a link leads to one. It stays so until the user closes it. */
+/** Whether the comparison is open. A link to a comparison opens it, and only the user closes it. */
 const isComparing = signal(wasLoadedWith('compare'));
 
 const Comparison = loaded(async () => (await import('./compare.js')).Comparison);
@@ -26,10 +25,7 @@ const PriceSheet = loaded(async () => (await import('./price-sheet.js')).PriceSh
 /** Shows the free machines and the models to choose from. The search and the comparison are kept in the URL. */
 export function Machines() {
   useTitle(screens['/machines']);
-  useEffect(() => {
-    if (sheet.value === null) void readSheet();
-    return followMarket();
-  }, []);
+  useMarket();
   const matching = useMatchingModels();
   const isSheetOpen = useSignal(false);
   const [only, another] = chosenGpus.value;

@@ -1,4 +1,4 @@
-import { signal, useSignal } from '@preact/signals';
+import { useSignal } from '@preact/signals';
 import type { ResultOf } from 'gql.tada';
 import { secondsOf } from '../figures/time.js';
 import { visible } from '../figures/visible.js';
@@ -17,16 +17,10 @@ import { texts } from '../texts/en/mail.js';
 
 type Address = NonNullable<ResultOf<typeof MailAddress>['mailAddress']>;
 
-/** Counts the changes made on this page. */
-const changes = signal(0);
-const readAgain = () => {
-  changes.value += 1;
-};
-
 /** Shows the address that receives notifications by email, with dialogs that change and delete it. */
 export function Mail() {
-  const { data, error } = useRead(MailAddress, {}, changes);
-  const { error: fault, run: work } = useWork(readAgain);
+  const { data, error, again } = useRead(MailAddress, {});
+  const { error: fault, run: work } = useWork(again);
   const open = useSignal<'edit' | 'delete' | null>(null);
   const close = () => {
     open.value = null;
@@ -77,7 +71,7 @@ export function Mail() {
           title={texts.edit}
           submitLabel={texts.confirm}
           change={(typed) => send(SetMailAddress, { address: String(typed.get('address')).trim() })}
-          onTried={readAgain}
+          onTried={again}
           onClose={close}
         >
           <label class="field">
@@ -100,7 +94,7 @@ export function Mail() {
           submitLabel={texts.deleteNow}
           isDanger
           change={() => send(DeleteMailAddress, {})}
-          onTried={readAgain}
+          onTried={again}
           onClose={close}
         >
           <p>{texts.deleteHint}</p>

@@ -1,15 +1,14 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { micro, rate } from '../figures/money.js';
 import { number } from '../figures/number.js';
-import { PriceTrends } from '../graph/documents.js';
 import { Icon } from '../parts/icon.js';
 import { ModelName } from '../parts/model-name.js';
 import { changeOf, Sparkline } from '../parts/sparkline.js';
 import { chosenGpus, TIERS, toggledGpu } from '../state/filters.js';
 import { setQuery } from '../state/location.js';
-import { type Model, marketSnapshot, models, sheet } from '../state/market.js';
+import { type Model, models, sheet } from '../state/market.js';
 import { shownMode } from '../state/modes.js';
-import { useRead } from '../state/read.js';
+import { useTrends } from '../state/trends.js';
 import { texts } from '../texts/en/machines.js';
 
 /** The classes in order of demand, each with its number of models to show first. */
@@ -28,8 +27,7 @@ interface Props {
 
 /** Shows the models that most users want, with their prices and free GPUs. Each one can be chosen. */
 export function ModelStrip({ matching, onShowAll }: Props) {
-  const history = useRead(PriceTrends, {}, marketSnapshot).data.value?.pricing.trends;
-  const trends = new Map(history?.map(({ gpu, onDemand }) => [gpu, onDemand]));
+  const trends = useTrends();
   const strip = useRef<HTMLUListElement>(null);
   const isKnown = matching !== null;
   // On a phone, the strip scrolls, and the chosen model may be out of view.

@@ -1,5 +1,5 @@
 import { type Signal, useSignal } from '@preact/signals';
-import { useEffect, useRef } from 'preact/hooks';
+import { useRef } from 'preact/hooks';
 import { micro } from '../figures/money.js';
 import { fixed, number } from '../figures/number.js';
 import { fileSize } from '../figures/size.js';
@@ -12,8 +12,9 @@ import { Icon } from '../parts/icon.js';
 import { ModelName } from '../parts/model-name.js';
 import { Empty, Failure } from '../parts/notice.js';
 import { query, setQuery } from '../state/location.js';
-import { modelName, models, readSheet, regionName, sheet } from '../state/market.js';
+import { modelName, regionName, useSheet } from '../state/market.js';
 import { deployModel, type Fit, type Memory, useFits } from '../state/model-run.js';
+import { vramOf } from '../state/offers.js';
 import { useRead } from '../state/read.js';
 import { useTitle } from '../state/title.js';
 import '../style/models.css';
@@ -25,7 +26,9 @@ const GB = 1e9;
 const MAX_CONFIG = 64_000;
 const BITS = [16, 8, 4] as const;
 
-/** Computes the memory of a language model, and finds a machine for it. The URL contains everything but a config.json. */
+/**
+ * Computes the memory of a language model, and finds a machine for it. The URL contains all input except a config.json.
+ */
 export function Models() {
   useTitle(screens['/models']);
   const config = useSignal('');
@@ -33,9 +36,7 @@ export function Models() {
   const variables = hub === null ? null : variablesOf(config.value, hub.modelHub !== null);
   const { data, error } = useRead(ModelMemory, variables);
   const memory = error.value === null ? (data.value?.modelMemory ?? null) : null;
-  useEffect(() => {
-    if (sheet.value === null) void readSheet();
-  }, []);
+  useSheet();
   return (
     <div class="stack">
       <div class="stack-tight">
@@ -79,7 +80,7 @@ function variablesOf(config: string, readsHub: boolean) {
 
 interface InputsProps {
   config: Signal<string>;
-  /** Undefined until it is known, and null if the service reads none. */
+  /** Host of the hub. Undefined until it is known, and null if the service reads no models. */
   hub: string | null | undefined;
   /** Whether the memory could be computed. */
   isRead: boolean;
@@ -88,7 +89,7 @@ interface InputsProps {
 function Inputs({ config, hub, isRead }: InputsProps) {
   const hasConfig = config.value !== '';
   const needsName = hasConfig && (query.value.get('model') ?? '') === '';
-  // Until a field is left, its text is only here, so that drawing the form again doesn't remove it.
+  // The text of a field until the user leaves it. Otherwise, rendering the form again would discard it.
   const drafts = useRef<Record<string, string>>({});
   const typed = (name: string) => drafts.current[name] ?? query.value.get(name) ?? '';
   const draft = (name: string) => (event: { currentTarget: { value: string } }) => {
@@ -98,7 +99,7 @@ function Inputs({ config, hub, isRead }: InputsProps) {
     delete drafts.current[name];
     setQuery({ [name]: event.currentTarget.value.trim() }, { replace: true });
   };
-  // A pasted config is folded once it can be read. A typed one stays open.
+  // Unlike a typed config, a pasted one is folded once it can be read.
   const isFolded = useSignal(false);
   const isTuned = typed('parameters') !== '' || typed('bits') !== '';
   return (
@@ -224,7 +225,7 @@ function Inputs({ config, hub, isRead }: InputsProps) {
   );
 }
 
-/** Takes a config.json that is pasted, dropped or chosen. */
+/** A field for a config.json, which can be pasted, dropped or chosen. */
 function Config({ config, onPaste }: { config: Signal<string>; onPaste(): void }) {
   const chooser = useRef<HTMLInputElement>(null);
   const take = async ([file]: readonly File[]) => {
@@ -337,7 +338,7 @@ function partsOf({ gpus, weightBytesPerGpu, kvBytesPerGpu, overheadBytesPerGpu }
   return { weights: weights!, kv: kv!, overhead: overhead!, used: weights! + kv! + overhead! };
 }
 
-const totalOf = ({ offer: { gpu, numGpus } }: Fit): number => (models.value.get(gpu)?.vramGb ?? 0) * numGpus * GB;
+const totalOf = ({ offer }: Fit): number => (vramOf(offer) ?? 0) * GB;
 
 function Summary({ memory, fit }: { memory: Memory; fit: Fit | null }) {
   const split = fit?.split ?? memory.splits[0];
@@ -385,7 +386,7 @@ function Summary({ memory, fit }: { memory: Memory; fit: Fit | null }) {
   );
 }
 
-/** The share of the memory that vLLM uses at most, as in `texts.share`. */
+/** Maximum share of the memory that vLLM uses, as in `texts.share`. */
 const MOST = '90%';
 
 interface BarProps {
@@ -395,7 +396,7 @@ interface BarProps {
   isLarge?: boolean;
 }
 
-/** The parts of the memory, next to each other, out of a machine's total. A mark shows how much of it is usable. */
+/** Draws the parts of the memory as shares of a machine's total. A mark shows how much of it is usable. */
 function Bar({ split, total, hasMark, isLarge = false }: BarProps) {
   const { used: _, ...parts } = partsOf(split);
   const sizes = PARTS.map((part) => parts[part]);
@@ -429,7 +430,7 @@ interface TableProps {
 
 function FitTable({ fits, chosen, onChoose }: TableProps) {
   // If none of them runs containers, there is no point in marking each one.
-  const isMixed = fits.some(({ offer }) => offer.hasAgent);
+  const isMarked = fits.some(({ offer }) => offer.hasAgent);
   return (
     <table>
       <caption class="hidden">{texts.caption}</caption>
@@ -467,7 +468,7 @@ function FitTable({ fits, chosen, onChoose }: TableProps) {
                     {offer.numGpus} × <ModelName name={modelName(offer.gpu)} />
                   </span>
                 </label>
-                {isMixed && !offer.hasAgent && (
+                {isMarked && !offer.hasAgent && (
                   <span class="badge" title={texts.noAgentTitle}>
                     {texts.noAgent}
                   </span>

@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals';
-import { useEffect, useLayoutEffect } from 'preact/hooks';
+import { useLayoutEffect } from 'preact/hooks';
 import { duration, timeToSecond } from '../figures/time.js';
 import { Money as MoneyDocument } from '../graph/documents.js';
 import { Amount } from '../parts/amount.js';
@@ -7,7 +7,7 @@ import { BalanceFigure, Headline, Outlook } from '../parts/balance.js';
 import { Failure } from '../parts/notice.js';
 import { type Figures, figures, figuresOf, reading, sumsAge } from '../state/account.js';
 import { serverDay } from '../state/clock.js';
-import { readSheet, sheet } from '../state/market.js';
+import { useSheet } from '../state/market.js';
 import { useRead } from '../state/read.js';
 import { useTitle } from '../state/title.js';
 import { texts as balance } from '../texts/en/balance.js';
@@ -25,9 +25,7 @@ import { AddCredit, PastTopUps, PendingTopUps, useTopUps } from './top-ups.js';
  * the same second, which is displayed, because daily sums and a statement can't be projected between two responses.
  */
 export function Money() {
-  useEffect(() => {
-    if (sheet.value === null) void readSheet();
-  }, []);
+  useSheet();
   useTitle(screens['/billing']);
   const variables = {
     days: firstDay(),

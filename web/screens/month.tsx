@@ -99,7 +99,7 @@ const sumsOf = ({ month }: MoneyRead, by: keyof typeof BY) =>
     ? (month?.models ?? []).map(({ gpu, amount }) => ({ key: gpu, amount: micro(amount) }))
     : (month?.names ?? []).map(({ name, amount }) => ({ key: name, amount: micro(amount) }));
 
-/** Returns the rows of the cost table, in the order that also decides the chart's colours. */
+/** Returns the rows of the cost table, whose order also determines the chart's colours. */
 function rowsOf(read: MoneyRead, by: keyof typeof BY) {
   const rates = (read.instances ?? []).map((instance) => ({
     key: by === 'model' ? instance.gpu : instance.name,

@@ -44,7 +44,7 @@ export function NewKey({ onTried, onClose }: { onTried(): void; onClose(): void 
       submitLabel={texts.create}
       change={create}
       onTried={onTried}
-      // The dialog that shows the key takes its place.
+      // The dialog that shows the key replaces this one.
       onClose={() => secret.value === null && onClose()}
     >
       <div class="two">

@@ -11,7 +11,7 @@ import { RowGroups } from '../parts/row-groups.js';
 import { deployPath, MACHINE } from '../state/deploy-link.js';
 import { FILTER_NAMES } from '../state/filters.js';
 import { setQuery, withQuery } from '../state/location.js';
-import { modelName, models, regionName } from '../state/market.js';
+import { modelName, regionName } from '../state/market.js';
 import { MODES, modeParameter, shownMode } from '../state/modes.js';
 import {
   compared,
@@ -25,6 +25,7 @@ import {
   scope,
   toggleCompared,
   useOffers,
+  vramOf,
 } from '../state/offers.js';
 import { texts } from '../texts/en/machines.js';
 
@@ -216,8 +217,8 @@ function Row({ offer, index, isMixed, decimals }: RowProps) {
   const { machineId, gpu, numGpus, region, cpu, vcpus, ramGb, diskGb, reliability } = offer;
   const price = offer.pricePerHour[shownMode.value.price];
   const isCompared = compared.value.includes(machineId);
-  const vram = models.value.get(gpu)?.vramGb;
-  const total = vram === undefined ? undefined : `${number(vram * numGpus)} GB`;
+  const vram = vramOf(offer);
+  const total = vram === undefined ? undefined : `${number(vram)} GB`;
   return (
     <tr class={isCompared ? 'offer chosen' : 'offer'} aria-rowindex={index}>
       <td class="tick">

@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals';
 import type { ResultOf } from 'gql.tada';
 import { secondsOf } from '../figures/time.js';
 import { visible } from '../figures/visible.js';
-import { Passkeys as PasskeysDocument, RevokePasskey } from '../graph/documents.js';
+import { type ApiKeys, Passkeys as PasskeysDocument, RevokePasskey } from '../graph/documents.js';
 import { send } from '../graph/send.js';
 import { EditDialog } from '../parts/edit-dialog.js';
 import { LocalTime } from '../parts/local-time.js';
@@ -18,17 +18,17 @@ import { texts as house } from '../texts/en/house.js';
 import { texts } from '../texts/en/passkeys.js';
 
 type Passkey = NonNullable<ResultOf<typeof PasskeysDocument>['passkeys']>[number];
-type Key = NonNullable<ResultOf<typeof PasskeysDocument>['apiKeys']>[number];
+type Key = NonNullable<ResultOf<typeof ApiKeys>['apiKeys']>[number];
 
-/** Lists the passkeys that can sign in to this account. */
-export function Passkeys() {
+/** Lists the passkeys that can sign in to this account. `apiKeys` are empty until known. */
+export function Passkeys({ apiKeys }: { apiKeys: readonly Key[] }) {
   const { data, error, again } = useRead(PasskeysDocument, {}, accountChanges);
   const isAdding = useSignal(false);
   const revoking = useSignal<Passkey | null>(null);
   const passkeys = data.value?.passkeys ?? null;
-  const keys = new Map(data.value?.apiKeys?.map((key) => [key.id, nameOf(key)]));
-  const current = data.value?.apiKeys?.find(({ isCurrent }) => isCurrent);
-  const canAdd = supportsPasskeys && current !== undefined && !passkeys?.some(({ isCurrent }) => isCurrent);
+  const keys = new Map(apiKeys.map((key) => [key.id, nameOf(key)]));
+  const current = apiKeys.find(({ isCurrent }) => isCurrent);
+  const canAdd = supportsPasskeys && current !== undefined && passkeys?.every(({ isCurrent }) => !isCurrent);
   return (
     <section class={`panel${passkeys?.length === 0 ? ' panel-line' : ''}`} aria-labelledby="passkeys">
       <div class="panel-head">

@@ -93,7 +93,7 @@ export function Price({ quoted }: { quoted: Quoted }) {
         <p class="small">
           {texts.lasts(
             usd(balanceOf(account)),
-            unbroken(duration(left)),
+            duration(left),
             micro(account.burnPerHour) > total,
             <Time at={serverNow.value + left} />,
           )}
@@ -111,8 +111,6 @@ export function Price({ quoted }: { quoted: Quoted }) {
     </div>
   );
 }
-
-const unbroken = (text: string): string => text.replaceAll(' ', '\u00a0');
 
 /** Returns for how many seconds the displayed balance covers this rental and all others. */
 function secondsLeft(account: NonNullable<Quoted['account']>): number {
@@ -133,7 +131,7 @@ export function TotalPrice({ quoted: { totalPriceHr, account } }: { quoted: Quot
       </p>
       <p class="small quiet">
         {account !== null && account.hoursLeft !== null
-          ? texts.lastsShort(unbroken(duration(secondsLeft(account))))
+          ? texts.lastsShort(duration(secondsLeft(account)))
           : texts.perSecond}
       </p>
     </div>

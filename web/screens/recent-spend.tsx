@@ -2,19 +2,17 @@ import { micro, sum } from '../figures/money.js';
 import { utcDay } from '../figures/time.js';
 import { RecentDays } from '../graph/documents.js';
 import { Bars } from '../parts/bars.js';
-import { serverDay } from '../state/clock.js';
+import { firstOfDays } from '../state/clock.js';
 import { useRead } from '../state/read.js';
 import { texts } from '../texts/en/home.js';
 import { screens } from '../texts/en/screens.js';
 import { texts as spend } from '../texts/en/spend.js';
 
 const DAYS = 14;
-const DAY_MS = 86_400_000;
 
 /** Shows the spend of the last days as bars, which link to Billing for its details. */
 export function RecentSpend() {
-  const from = new Date(Date.parse(serverDay.value) - (DAYS - 1) * DAY_MS).toISOString().slice(0, 10);
-  const { data, error } = useRead(RecentDays, { from });
+  const { data, error } = useRead(RecentDays, { from: firstOfDays(DAYS) });
   const spent = data.value?.spendByDay ?? null;
   if (error.value !== null || spent?.total === 0) return null;
   return (

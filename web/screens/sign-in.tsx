@@ -12,7 +12,7 @@ import { screens } from '../texts/en/screens.js';
 import { texts } from '../texts/en/sign-in.js';
 import { PasskeySignIn } from './passkey-sign-in.js';
 
-/** How every key begins, which is the same in every language. */
+/** Beginning of every key, in all languages. */
 const KEY_BEGINS = 'gpu_live_…';
 /** Finds the key in a pasted line, such as `GPU_API_KEY=gpu_live_…`. */
 const KEY = /gpu_live_\w+/;
@@ -88,7 +88,7 @@ function KeyForm({ reason, work }: { reason: string | undefined; work: ReturnTyp
           <input
             ref={key}
             class="key-field"
-            // The types don't know a field that changes its type.
+            // The library's types don't allow a field's type to change.
             type={(isShown.value ? 'text' : 'password') as 'password'}
             name="key"
             autocomplete="off"

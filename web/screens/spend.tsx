@@ -5,7 +5,7 @@ import { Bars } from '../parts/bars.js';
 import { Fold } from '../parts/fold.js';
 import { Empty } from '../parts/notice.js';
 import { Table } from '../parts/table.js';
-import { serverDay } from '../state/clock.js';
+import { firstOfDays } from '../state/clock.js';
 import { query, setQuery } from '../state/location.js';
 import { modelName } from '../state/market.js';
 import type { MoneyRead } from '../state/money-read.js';
@@ -17,7 +17,6 @@ const PERIODS = [7, 30, 90];
 const USUAL = 30;
 /** Number of models with their own colour. The others share one with volumes. */
 export const NAMED = 4;
-const DAY_MS = 86_400_000;
 
 function chosenDays(): number {
   const requested = Number(query.value.get('days'));
@@ -25,8 +24,7 @@ function chosenDays(): number {
 }
 
 /** Returns the first UTC day of the period selected in the URL. */
-export const firstDay = (): string =>
-  new Date(Date.parse(serverDay.value) - (chosenDays() - 1) * DAY_MS).toISOString().slice(0, 10);
+export const firstDay = (): string => firstOfDays(chosenDays());
 
 interface Props {
   spent: Spent | null;

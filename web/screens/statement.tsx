@@ -18,7 +18,7 @@ import type { Props as DownloadsProps, Stated } from './downloads.js';
 const Downloads = loaded<DownloadsProps>(async () => (await import('./downloads.js')).Downloads);
 
 const MONTHS = 12;
-/** Number of changes shown until the user wants to see more, and on a phone. */
+/** Number of changes shown before the user requests more, in a wide window and on a phone. */
 const [FIRST, FIRST_NARROW] = [12, 5];
 /** Maximum number of changes of each kind shown. The download contains all of them. */
 const SHOWN = 200;

@@ -1,3 +1,4 @@
+import { percent } from '../figures/number.js';
 import { fileSize } from '../figures/size.js';
 import { visible } from '../figures/visible.js';
 import { Icon } from '../parts/icon.js';
@@ -78,7 +79,7 @@ function State({ upload: { state, sent, file } }: { upload: Upload }) {
     case 'sending':
       return (
         <span class="small quiet figure">
-          {sent === file.size ? texts.writing : `${Math.floor((sent / Math.max(file.size, 1)) * 100)} %`}
+          {sent === file.size ? texts.writing : percent(Math.floor((sent / Math.max(file.size, 1)) * 100))}
         </span>
       );
     case 'taken':

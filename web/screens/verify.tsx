@@ -140,7 +140,7 @@ function Choose({ isOver, onChosen }: { isOver: boolean; onChosen(files: readonl
   );
 }
 
-/** Says in three steps how to verify a statement. What experts need is folded. */
+/** Explains in three steps how to verify a statement. Details for experts are folded. */
 function Steps() {
   return (
     <section class="panel padded stack-tight" aria-labelledby="steps">

@@ -1,4 +1,4 @@
-import { signal, useComputed, useSignal } from '@preact/signals';
+import { useComputed, useSignal } from '@preact/signals';
 import type { ResultOf } from 'gql.tada';
 import { useEffect } from 'preact/hooks';
 import { number } from '../figures/number.js';
@@ -38,22 +38,16 @@ const EXAMPLE = 'https://example.com/hooks/gpu';
 /** The service's value for the subject of events that don't concern an instance. */
 const OF_ACCOUNT = 'account';
 
-/** Counts the changes made on this page. */
-const changes = signal(0);
-const readAgain = () => {
-  changes.value += 1;
-};
-
 /** Shows webhooks and the outcome of their last deliveries. */
 export function WebhookList() {
   const hasPending = useSignal(false);
   // No account event reports the outcome of a delivery.
-  const age = useComputed(() => `${changes.value} ${Math.floor(serverNow.value / (hasPending.value ? 3 : 60))}`);
-  const { data, error } = useRead(WebhooksDocument, {}, age);
+  const age = useComputed(() => Math.floor(serverNow.value / (hasPending.value ? 3 : 60)));
+  const { data, error, again } = useRead(WebhooksDocument, {}, age);
   const secret = useSignal<string | null>(null);
   const isCreating = useSignal(false);
   const deleting = useSignal<Webhook | null>(null);
-  const { error: fault, run: work } = useWork(readAgain);
+  const { error: fault, run: work } = useWork(again);
   const create = async (typed: FormData) => {
     const { createWebhook } = await send(CreateWebhook, { url: String(typed.get('url')).trim() });
     secret.value = createWebhook?.secret ?? null;
@@ -104,13 +98,13 @@ export function WebhookList() {
           />
         ))}
       </section>
-      {data.value !== null && <Notices below={data.value.balanceNotice} />}
+      {data.value !== null && <Notices below={data.value.balanceNotice} onChanged={again} />}
       {isCreating.value && (
         <EditDialog
           title={texts.new}
           submitLabel={texts.create}
           change={create}
-          onTried={readAgain}
+          onTried={again}
           onClose={() => {
             isCreating.value = false;
           }}
@@ -135,6 +129,7 @@ export function WebhookList() {
       {deleting.value !== null && (
         <DeleteIt
           webhook={deleting.value}
+          onTried={again}
           onClose={() => {
             deleting.value = null;
           }}
@@ -144,8 +139,8 @@ export function WebhookList() {
   );
 }
 
-/** Lists what the account is notified about. Only the low-balance notice can be set. */
-function Notices({ below }: { below: number | null }) {
+/** Lists the events that the account is notified of. Only the low-balance notice can be set. */
+function Notices({ below, onChanged }: { below: number | null; onChanged(): void }) {
   const isEditing = useSignal(false);
   return (
     <section class="panel" aria-labelledby="notices">
@@ -172,7 +167,7 @@ function Notices({ below }: { below: number | null }) {
       {isEditing.value && (
         <NoticeDialog
           below={below}
-          onChanged={readAgain}
+          onChanged={onChanged}
           onClose={() => {
             isEditing.value = false;
           }}
@@ -296,7 +291,7 @@ function One({ webhook, isFirst, work, onSecret, onDelete }: OneProps) {
   );
 }
 
-/** Whether the webhook works, according to its last delivery that ended or was tried. */
+/** Shows whether the webhook works, according to the last delivery that ended or was attempted. */
 function State({ of: { pausedAt, deliveries, attempts } }: { of: Webhook }) {
   if (pausedAt !== null) return <span class="badge warn">{texts.isPaused}</span>;
   const last = deliveries.find(
@@ -394,15 +389,21 @@ function Attempts({ of: { delivery, attempts }, onClose }: { of: Sent; onClose()
   );
 }
 
+interface DeleteProps {
+  webhook: Webhook;
+  onTried(): void;
+  onClose(): void;
+}
+
 /** A dialog that deletes a webhook. */
-function DeleteIt({ webhook: { id, url }, onClose }: { webhook: Webhook; onClose(): void }) {
+function DeleteIt({ webhook: { id, url }, onTried, onClose }: DeleteProps) {
   return (
     <EditDialog
       title={texts.deleteQuestion}
       submitLabel={texts.deleteNow}
       isDanger
       change={() => send(DeleteWebhook, { id })}
-      onTried={readAgain}
+      onTried={onTried}
       onClose={onClose}
     >
       <p>{texts.deleteHint(<code>{visible(url)}</code>)}</p>

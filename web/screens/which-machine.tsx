@@ -8,7 +8,7 @@ import { Field, Select } from '../parts/query-fields.js';
 import { MACHINE, machinesPath } from '../state/deploy-link.js';
 import { chosenGpus, FILTER_NAMES, TIERS } from '../state/filters.js';
 import { query, setQuery, withQuery } from '../state/location.js';
-import { type Model, modelName, models, placeName, regionName, regions } from '../state/market.js';
+import { modelName, models, modelsOf, regionChoices, regionName } from '../state/market.js';
 import { type Offer, scope } from '../state/offers.js';
 import { texts } from '../texts/en/deploy.js';
 import { texts as machines } from '../texts/en/machines.js';
@@ -68,7 +68,6 @@ const OTHER_REQUIREMENTS = FILTER_NAMES.filter((name) => !['gpu', 'gpus', 'exact
 
 /** Shows the most common requirements. The others are on the list of machines. */
 function Requirements() {
-  const byTier = TIERS.map((tier) => [...models.value.values()].filter((model) => model.tier === tier));
   const chosen = chosenGpus.value.join(',');
   return (
     <div class="requirements">
@@ -82,9 +81,9 @@ function Requirements() {
           {chosen !== '' && !models.value.has(chosen) && (
             <option value={chosen}>{chosenGpus.value.map(modelName).join(', ')}</option>
           )}
-          {byTier.map((list, place) => (
-            <optgroup key={TIERS[place]} label={machines.tiers[TIERS[place]!]}>
-              {list.toSorted(byFree).map((model) => (
+          {TIERS.map((tier) => (
+            <optgroup key={tier} label={machines.tiers[tier]}>
+              {modelsOf(tier).map((model) => (
                 <option key={model.slug} value={model.slug}>
                   {texts.modelOption(shortName(model.name), rate(micro(model.pricePerGpuHour.onDemand)))}
                 </option>
@@ -95,13 +94,11 @@ function Requirements() {
       </Field>
       <GpuCount />
       <Field label={texts.region}>
-        <Select name="region" options={[...regions.value.values()].map((region) => [region.code, placeName(region)])} />
+        <Select name="region" options={regionChoices.value} />
       </Field>
     </div>
   );
 }
-
-const byFree = (one: Model, other: Model): number => other.availableGpus - one.availableGpus;
 
 /** Warns if the machine runs no containers or its GPUs are simulated. */
 function Runs({ of: { demo, hasAgent } }: { of: Offer }) {

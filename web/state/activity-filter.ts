@@ -10,13 +10,13 @@ type Filter = NonNullable<VariablesOf<typeof Activity>['filter']>;
 export const ACTIVITY_FILTERS = ['operation', 'key', 'outcome', 'about', 'period', 'from', 'to'] as const;
 const DAY_MS = 86_400_000;
 const HOUR_SECONDS = 3_600;
-/** Periods up to now, in days. */
+/** Lengths of the periods that end now, in days. */
 const PERIODS: Readonly<Record<string, number>> = { day: 1, week: 7, days30: 30 };
 
-/** Start of the current hour in Unix milliseconds, so that a period up to now changes only once an hour. */
+/** Start of the current hour in Unix milliseconds, so that a period that ends now changes only once per hour. */
 const hour = computed(() => Math.floor(serverNow.value / HOUR_SECONDS) * HOUR_SECONDS * 1_000);
 
-/** The period from the URL: one up to now, `custom` for days that the user enters, or empty. */
+/** The period from the URL: one that ends now, `custom` for days that the user enters, or empty. */
 export const activityPeriod = computed(() => {
   const period = query.value.get('period') ?? '';
   if (period in PERIODS) return period;

@@ -20,6 +20,12 @@ export const serverNow = computed(
 /** The UTC day by the service's clock, as YYYY-MM-DD. */
 export const serverDay = computed(() => new Date(serverNow.value * 1_000).toISOString().slice(0, 10));
 
+const DAY_MS = 86_400_000;
+
+/** Returns the first of the last `count` UTC days, which end with the current one, as YYYY-MM-DD. */
+export const firstOfDays = (count: number): string =>
+  new Date(Date.parse(serverDay.value) - (count - 1) * DAY_MS).toISOString().slice(0, 10);
+
 /** If the difference exceeds this, the computer's clock is considered wrong. */
 const TOLERATED_SECONDS = 5;
 

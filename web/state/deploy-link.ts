@@ -6,7 +6,7 @@ export const MACHINE = 'machine';
 /** Parts of a launch that the URL contains. They include no secrets and nothing owned by the user. */
 export const LAUNCH = ['name', 'port'] as const;
 
-/** Requirements, and whether machines without a host agent count. */
+/** Requirements, and whether machines without a host agent are included. */
 const CARRIED = [...FILTER_NAMES, 'agentless'];
 
 /** Returns the URL of the rent page, with the current requirements and the given parameters. */

@@ -1,5 +1,5 @@
 import { hasLabels, requirementsOf } from '../figures/labels.js';
-import { type Status, statusOf, TONES } from '../figures/status.js';
+import { runningFirst, type Status, statusOf, TONES } from '../figures/status.js';
 import type { Instance } from './account.js';
 
 /** The columns that a list of instances can be sorted by, each with whether it starts with the highest value. */
@@ -91,13 +91,11 @@ export function filteredInstances(
       hasLabels(instance.labels, labels) &&
       hasWords(instance, words, shown),
   );
-  if (sort === null) return [...found].sort((one, other) => Number(isAtRest(one)) - Number(isAtRest(other)));
+  if (sort === null) return runningFirst(found);
   const keyed = found.map((instance) => ({ instance, key: keyOf(instance, sort, shown) }));
   const sign = isDescending ? -1 : 1;
   return keyed.sort((one, other) => sign * compared(one.key, other.key)).map(({ instance }) => instance);
 }
-
-const isAtRest = ({ status }: Instance) => status !== 'RUNNING';
 
 type Key = string | number | bigint;
 

@@ -15,7 +15,7 @@ export const query = computed(() => address.value.searchParams);
  */
 export const wasLoadedWith = (name: string): boolean => loaded.has(name);
 const loaded = new URLSearchParams(location.search);
-// After signing in, the page continues to this URL, which has the same author.
+// After sign-in, the page continues to this URL, which has the same author.
 const next = loaded.get('then') ?? '';
 if (URL.canParse(next, location.origin))
   for (const [name, value] of new URL(next, location.origin).searchParams) loaded.append(name, value);

@@ -1,5 +1,6 @@
 import { computed, signal } from '@preact/signals';
 import type { ResultOf } from 'gql.tada';
+import { useEffect } from 'preact/hooks';
 import { PriceSheet, PricingChanged } from '../graph/documents.js';
 import { Retry } from '../graph/retry.js';
 import { send } from '../graph/send.js';
@@ -44,19 +45,20 @@ export const regionName = (code: string): string => regions.value.get(code)?.nam
 
 const countries = new Intl.DisplayNames(locale, { type: 'region', style: 'short' });
 
-/** Returns a region's name with its country: "Frankfurt, Germany". */
-export const placeName = ({ name, country }: Region): string => `${name}, ${countries.of(country)}`;
+/** The regions to choose from: codes with names such as "Frankfurt, Germany". */
+export const regionChoices = computed(() =>
+  [...regions.value.values()].map(({ code, name, country }) => [code, `${name}, ${countries.of(country)}`] as const),
+);
 
-/** Returns a class's models with free GPUs. Those with the most come first. */
-export function mostFree(tier: Model['tier']): Model[] {
-  return [...models.value.values()]
-    .filter((model) => model.tier === tier && model.availableGpus > 0)
+/** Returns a class's models, sorted by their number of free GPUs in descending order. */
+export const modelsOf = (tier: Model['tier']): Model[] =>
+  [...models.value.values()]
+    .filter((model) => model.tier === tier)
     .sort((one, other) => other.availableGpus - one.availableGpus);
-}
 
 const retry = new Retry();
 
-export async function readSheet(): Promise<void> {
+async function readSheet(): Promise<void> {
   try {
     sheet.value = await send(PriceSheet, {});
     sheetError.value = null;
@@ -67,8 +69,21 @@ export async function readSheet(): Promise<void> {
   }
 }
 
-/** Keeps the sheet current while it is shown on a screen. Returns a function that stops this. */
-export function followMarket(): () => void {
+/** Reads the sheet when a screen opens, unless it is already known. */
+export function useSheet(): void {
+  useEffect(() => {
+    if (sheet.value === null) void readSheet();
+  }, []);
+}
+
+/** Reads the sheet and keeps it current while a screen shows it. */
+export function useMarket(): void {
+  useSheet();
+  useEffect(followMarket, []);
+}
+
+/** Follows changes in the market. Returns a function that stops this. */
+function followMarket(): () => void {
   let isFirst = true;
   return keepFollowing(
     PricingChanged,

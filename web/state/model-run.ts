@@ -7,7 +7,7 @@ import { MACHINE } from './deploy-link.js';
 import { draft } from './launch-draft.js';
 import { EMPTY } from './launch-form.js';
 import { go, withParameters } from './location.js';
-import type { Offer } from './offers.js';
+import { MAX_PAGE, type Offer } from './offers.js';
 
 export type Memory = NonNullable<ResultOf<typeof ModelMemory>['modelMemory']>;
 type Split = Memory['splits'][number];
@@ -19,26 +19,28 @@ export interface Fit {
 }
 
 const TEMPLATE = 'vllm';
-/** The API's maximum page size. */
-const PAGE = 100;
 /** The vLLM image needs CUDA 12. */
 const CUDA_MIN = '12.0';
 const MAX_FITS = 12;
 /** The API's maximum list length. */
 const MAX_MODELS = 100;
 
-/** Returns the cheapest free machine of each kind that is large enough for a model, or null until they are known. */
-export function useFits(memory: Memory | null): { fits: readonly Fit[] | null; error: unknown } {
-  const [state, setState] = useState<{ fits: readonly Fit[] | null; error: unknown }>({ fits: null, error: null });
+interface Fits {
+  /** Null until they are known. */
+  fits: readonly Fit[] | null;
+  error: unknown;
+}
+
+/** Finds the cheapest free machine of each kind that is large enough for a model. */
+export function useFits(memory: Memory): Fits {
+  const [state, setState] = useState<Fits>({ fits: null, error: null });
   useEffect(() => {
     let isCurrent = true;
-    const set = (next: typeof state) => isCurrent && setState(next);
-    if (memory === null) set({ fits: null, error: null });
-    else
-      findFits(memory).then(
-        (fits) => set({ fits, error: null }),
-        (error) => set({ fits: null, error }),
-      );
+    const set = (next: Fits) => isCurrent && setState(next);
+    findFits(memory).then(
+      (fits) => set({ fits, error: null }),
+      (error) => set({ fits: null, error }),
+    );
     return () => {
       isCurrent = false;
     };
@@ -58,15 +60,17 @@ async function findFits({ splits, diskGb, gpus: supported }: Memory): Promise<Fi
         diskGbMin: diskGb,
         cudaMin: CUDA_MIN,
       };
-      const { offerSearch } = await send(OfferSearch, { filter, sort: 'PRICE', first: PAGE });
+      const { offerSearch } = await send(OfferSearch, { filter, sort: 'PRICE', first: MAX_PAGE });
       return offerSearch.edges.map(({ node: offer }) => ({ offer, split }));
     }),
   );
-  const byPrice = found
+  // Machines without a host agent come last, because they run nothing.
+  const ordered = found
     .flat()
-    .sort((one, other) => one.offer.pricePerHour.onDemand - other.offer.pricePerHour.onDemand);
-  // A machine without a host agent runs nothing.
-  const ordered = [...byPrice.filter(({ offer }) => offer.hasAgent), ...byPrice.filter(({ offer }) => !offer.hasAgent)];
+    .sort(
+      ({ offer: one }, { offer: other }) =>
+        Number(other.hasAgent) - Number(one.hasAgent) || one.pricePerHour.onDemand - other.pricePerHour.onDemand,
+    );
   const cheapest = new Map<string, Fit>();
   for (const fit of ordered) {
     const kind = `${fit.offer.numGpus} ${fit.offer.gpu}`;

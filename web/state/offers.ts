@@ -14,7 +14,7 @@ import { regained } from './stream.js';
 export type Offer = ResultOf<typeof OfferSearch>['offerSearch']['edges'][number]['node'];
 
 /** The API's maximum page size. */
-const PAGE = 100;
+export const MAX_PAGE = 100;
 /** Maximum number of machines that the page holds. */
 export const MAX_OFFERS = 2_000;
 
@@ -34,7 +34,7 @@ export const ORDERS = {
   PRICE: { api: 'PRICE', value: onDemand },
   RELIABILITY: { api: 'RELIABILITY', value: ({ reliability }) => -reliability },
   BANDWIDTH: { api: null, value: (offer) => -(bandwidthOf(offer) ?? 0) },
-  VRAM: { api: null, value: (offer) => -(models.value.get(offer.gpu)?.vramGb ?? 0) * offer.numGpus },
+  VRAM: { api: null, value: (offer) => -(vramOf(offer) ?? 0) },
   CPU: { api: null, value: ({ vcpus }) => -vcpus },
   MEMORY: { api: null, value: ({ ramGb }) => -ramGb },
   DISK: { api: null, value: ({ diskGb }) => -diskGb },
@@ -50,6 +50,12 @@ export type OrderName = keyof typeof ORDERS;
 export function bandwidthOf({ gpu, numGpus }: Offer): number | undefined {
   const one = models.value.get(gpu)?.gpuModel?.memoryBandwidth;
   return one == null ? undefined : one * numGpus;
+}
+
+/** Returns the total memory of the machine's GPUs in GB, or undefined while unknown. */
+export function vramOf({ gpu, numGpus }: Offer): number | undefined {
+  const one = models.value.get(gpu)?.vramGb;
+  return one === undefined ? undefined : one * numGpus;
 }
 
 /**
@@ -82,8 +88,8 @@ function searches(wanted: OfferFilter): { filter: OfferFilter; sort: OfferSort }
 const isAnyRunning = signal<boolean | null>(null);
 
 /**
- * Which machines are listed: only those that run containers, or also those without a host agent, because the URL says so
- * or because the market has no others. Null while unknown.
+ * The kinds of machines that are listed. Machines without a host agent are included if the URL says so, or if the
+ * market has no others. Null while unknown.
  */
 export const scope = computed(() => {
   if (isAnyRunning.value === null) return null;
@@ -91,11 +97,11 @@ export const scope = computed(() => {
   return query.value.get('agentless') === '1' ? 'all' : 'running';
 });
 
-/** Adds to a filter that machines must run containers, if only those are listed. */
+/** Restricts a filter to machines that run containers if only those are listed. */
 export const inScope = (wanted: OfferFilter): OfferFilter =>
   scope.value === 'running' ? { ...wanted, hasAgent: true } : wanted;
 
-/** Finds out the scope, for a screen that lists no machines. */
+/** Determines the scope for a screen that lists no machines. */
 export function useScope(): void {
   const running = useRead(RunningMachines, {}, marketChanges).data.value?.offerSearch.totalCount;
   useEffect(() => {
@@ -107,7 +113,7 @@ export interface Found {
   total: number;
   /** Number of matching machines without a host agent, whether or not they are shown. */
   agentless: number;
-  /** When the machines were read, in seconds since 1970. */
+  /** Time at which the machines were read, in seconds since 1970. */
   at: number;
   hasMore: boolean;
   offers: readonly Offer[];
@@ -131,7 +137,7 @@ function createOffers() {
   const found = signal<Found | null>(null);
   const error = signal<unknown>(null);
   /** Number of machines requested. This is one page at first, and one more each time the user comes near the end. */
-  const wanted = signal(PAGE);
+  const wanted = signal(MAX_PAGE);
   const searchKey = computed(() => JSON.stringify([filter.value, order.value, query.value.get('agentless')]));
   const retry = new Retry();
   let latest = 0;
@@ -160,7 +166,7 @@ function createOffers() {
         let after: string | null = null;
         let page: ResultOf<typeof OfferSearch>['offerSearch'] | null = null;
         while (offers.length < Math.min(most, total) && page?.pageInfo.hasNextPage !== false) {
-          const first = Math.min(PAGE, most - offers.length);
+          const first = Math.min(MAX_PAGE, most - offers.length);
           page = (await send(OfferSearch, { filter: wants, sort, first, after })).offerSearch;
           if (own !== latest) return;
           offers.push(...page.edges.map(({ node }) => node));
@@ -185,7 +191,7 @@ function createOffers() {
     error,
     more: () => {
       const { offers = [], hasMore = false } = found.value ?? {};
-      if (hasMore && offers.length >= wanted.value) wanted.value = Math.min(MAX_OFFERS, wanted.value + PAGE);
+      if (hasMore && offers.length >= wanted.value) wanted.value = Math.min(MAX_OFFERS, wanted.value + MAX_PAGE);
     },
     start: () => {
       let last = searchKey.value;
@@ -194,7 +200,7 @@ function createOffers() {
         regained.value;
         if (searchKey.value !== last) {
           last = searchKey.value;
-          wanted.value = PAGE;
+          wanted.value = MAX_PAGE;
         }
         wanted.value;
         if (isFilterKnown.value) void read();

@@ -6,10 +6,10 @@ import { enter, write } from './session.js';
 const SIGN_IN_PATH = '/console/session/passkey';
 const CREATE_PATH = '/console/session/passkeys';
 
-/** Matches addresses that browsers don't accept as a passkey's host. */
+/** Matches IP addresses, which browsers don't accept as a passkey's host. */
 const IP_ADDRESS = /^\[|^[\d.]+$/;
 
-/** Whether the browser supports passkeys on this page, which takes HTTPS or localhost. */
+/** Whether the browser supports passkeys on this page, which requires HTTPS or localhost. */
 export const supportsPasskeys =
   isSecureContext && typeof PublicKeyCredential === 'function' && !IP_ADDRESS.test(location.hostname);
 
@@ -24,7 +24,7 @@ type CreationOptions = Omit<PublicKeyCredentialCreationOptions, 'challenge' | 'u
   excludeCredentials: CredentialId[];
 };
 
-/** Creates a passkey of this session's key on a device that the user chooses. */
+/** Creates a passkey for this session's key on a device that the user chooses. */
 export async function createPasskey(name: string): Promise<void> {
   const { challenge, user, excludeCredentials, ...options } = await write<CreationOptions>(
     `${CREATE_PATH}/options`,

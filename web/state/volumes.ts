@@ -3,7 +3,7 @@ import { Volumes } from '../graph/documents.js';
 import { accountChanges } from './account.js';
 import { useRead } from './read.js';
 
-/** Where a volume appears in an instance unless the user changes it. */
+/** Default path of an instance's first volume. */
 export const FIRST_PATH = '/workspace';
 
 export type Volume = NonNullable<ResultOf<typeof Volumes>['volumes']>[number];
