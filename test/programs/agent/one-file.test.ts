@@ -46,6 +46,7 @@ describe('gpu-agent.mjs', () => {
       'std/deadline',
       'std/networks',
       'std/quoted',
+      'std/secure-url',
       'std/untrusted/byte-queue',
       'std/untrusted/line-splitter',
       'std/visible',
