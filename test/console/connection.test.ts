@@ -30,7 +30,7 @@ async function newestSheet(): Promise<{ date: string; price: string; listings: n
   );
   const { marketSnapshot: date, data } = body.data.pricing;
   const { listings, pricePerGpuHour } = data.find(({ slug }: { slug: string }) => slug === 't4');
-  return { date, price: pricePerGpuHour.onDemand.toFixed(2), listings };
+  return { date, price: pricePerGpuHour.onDemand.toFixed(3), listings };
 }
 
 const balanceOf = async (owner: Renter): Promise<number> => (await owner.rest('GET', '/balance')).body.balance;

@@ -1,9 +1,9 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { decimalsOf, micro } from '../figures/money.js';
+import { micro } from '../figures/money.js';
 import { duration, exactTime, secondsOf, utcMoment } from '../figures/time.js';
 import { visible } from '../figures/visible.js';
-import { Amount } from '../parts/amount.js';
+import { Amount, Rate } from '../parts/amount.js';
 import { loaded } from '../parts/loaded.js';
 import { Empty, Failure } from '../parts/notice.js';
 import { Table } from '../parts/table.js';
@@ -94,10 +94,6 @@ function Lines({ stated }: { stated: Stated }) {
     ...movements.slice(shownMovements.length).map(({ amount }) => micro(amount)),
     ...lines.slice(shownLines.length).map(({ amount }) => -micro(amount)),
   ];
-  const decimals = decimalsOf(
-    shownLines.map(({ ratePerHour }) => micro(ratePerHour)),
-    3,
-  );
   return (
     <>
       <Table
@@ -141,7 +137,7 @@ function Lines({ stated }: { stated: Stated }) {
             </th>
             <td class="nowrap card-start">{from === to ? <Moment at={from} /> : <Between from={from} to={to} />}</td>
             <td class="number no-card">{seconds > 0 && duration(seconds)}</td>
-            <td class="number no-card">{seconds > 0 && <Amount of={micro(ratePerHour)} decimals={decimals} />}</td>
+            <td class="number no-card">{seconds > 0 && <Rate of={micro(ratePerHour)} />}</td>
             <td class="number">
               <Amount of={-micro(amount)} />
             </td>

@@ -13,7 +13,7 @@ export const texts: typeof english = {
   allModelsHint: 'Mit allen Preisen',
   history: 'Preisverlauf',
   fewListings: (listings) => `Zu wenige Angebote für einen Marktmedian (${listings} von mindestens 5)`,
-  median: (median, listings) => `Marktmedian ${median} USD/GPU-h aus ${listings} Angeboten`,
+  median: (median, listings) => `Marktmedian ${median} USD pro GPU-Stunde aus ${listings} Angeboten`,
   medianMeans:
     'Der On-Demand-Preis beträgt 70 % des Marktmedians, abgerundet. Bei zu wenigen Angeboten bleibt er unverändert.',
 
@@ -148,7 +148,7 @@ export const texts: typeof english = {
   machineId: 'Maschine',
   runsContainers: 'Führt Container aus',
   modePrice: (mode) => `${mode} (USD/h)`,
-  perGpuHour: 'On-Demand (USD/GPU-h)',
+  perGpuHour: 'On-Demand (USD pro GPU-Stunde)',
   vram: 'VRAM',
   bandwidth: 'Speicherbandbreite (laut Hersteller)',
   bandwidthPerUsd: 'GB/s pro USD/h',

@@ -13,7 +13,7 @@ export const texts = {
   allModelsHint: 'With all prices',
   history: 'Price history',
   fewListings: (listings: number) => `Too few listings for a market median (${listings} of at least 5)`,
-  median: (median: string, listings: number) => `Market median ${median} USD/GPU-h from ${listings} listings`,
+  median: (median: string, listings: number) => `Market median ${median} USD per GPU-hour from ${listings} listings`,
   medianMeans:
     'The on-demand price is 70% of the market median, rounded down. It stays unchanged while there are too few listings.',
 
@@ -149,7 +149,7 @@ export const texts = {
   machineId: 'Machine',
   runsContainers: 'Runs containers',
   modePrice: (mode: string) => `${mode} (USD/h)`,
-  perGpuHour: 'On demand (USD/GPU-h)',
+  perGpuHour: 'On demand (USD per GPU-hour)',
   vram: 'VRAM',
   bandwidth: 'Memory bandwidth (published)',
   bandwidthPerUsd: 'GB/s per USD/h',
