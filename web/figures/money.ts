@@ -29,11 +29,10 @@ export function usd(amount: Micro, decimals = 2): string {
 }
 
 /**
- * Formats a sum with two decimals. A smaller amount than a cent, including a negative one, is shown as such, because it
- * isn't nothing.
+ * Formats a sum with two decimals. A smaller amount than a cent is shown as such with its sign, because it isn't nothing.
  */
 export const sum = (amount: Micro): string =>
-  amount !== 0n && amount > -CENT && amount < CENT ? `<${usd(CENT)}` : usd(amount);
+  amount === 0n || amount <= -CENT || amount >= CENT ? usd(amount) : `${amount < 0n ? '−' : ''}<${usd(CENT)}`;
 
 /** Formats an amount with all its decimals. */
 export const exact = (amount: Micro): string => usd(amount, 6);

@@ -108,10 +108,7 @@ function Lines({ stated }: { stated: Stated }) {
               <span class="statement-item">
                 <span>{texts.movements[kind]}</span>
                 {note !== null && (
-                  // The service writes English, but an operator may write in any language.
-                  <span class="quiet" lang={kind === 'SERVICE_CREDIT' ? 'en' : undefined}>
-                    {visible(note)}
-                  </span>
+                  <span class="quiet">{visible(kind === 'SERVICE_CREDIT' ? reasonOf(note) : note)}</span>
                 )}
                 {instanceId !== null && <Subject id={instanceId} />}
                 {reference !== null && <span class="mono quiet">{visible(reference)}</span>}
@@ -191,6 +188,14 @@ function Lines({ stated }: { stated: Stated }) {
       </div>
     </>
   );
+}
+
+/** Translates the service's note on a service credit: "GPU, 12 s: the machine was unreachable". */
+function reasonOf(note: string): string {
+  const [, resource, seconds, reason] = /^(GPU|disk), (\d+) s: (.+)$/.exec(note) ?? [];
+  if (resource === undefined || !Object.hasOwn(texts.reasons, reason!)) return note;
+  const kind = texts.kinds[resource === 'GPU' ? 'GPU' : 'DISK'];
+  return `${kind}, ${duration(Number(seconds))}: ${texts.reasons[reason as keyof typeof texts.reasons]}`;
 }
 
 /** Links to an instance under its name or, if it no longer exists, its id. */

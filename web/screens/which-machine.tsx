@@ -1,9 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { micro, rate } from '../figures/money.js';
-import { number } from '../figures/number.js';
 import { visible } from '../figures/visible.js';
 import { Icon } from '../parts/icon.js';
-import { shortName } from '../parts/model-name.js';
+import { ModelName, shortName } from '../parts/model-name.js';
 import { Field, Select } from '../parts/query-fields.js';
 import { MACHINE, machinesPath } from '../state/deploy-link.js';
 import { chosenGpus, FILTER_NAMES, TIERS } from '../state/filters.js';
@@ -51,7 +50,9 @@ export function WhichMachine({ machineId, quoted, offer, isNone }: Props) {
       ) : (
         <Which quoted={quoted} offer={offer}>
           {machineId === null ? (
-            <span class="small quiet">{texts.best}</span>
+            <span class="small quiet which-best" title={texts.bestHint}>
+              {texts.best}
+            </span>
           ) : (
             <button type="button" class="plain small" onClick={() => setQuery({ [MACHINE]: null }, { replace: true })}>
               {texts.takeBest}
@@ -122,16 +123,15 @@ function Which({ quoted: { machineId, machine }, offer, children }: WhichProps) 
       <div class="row between">
         <p>
           <strong>
-            {machine.numGpus} × {modelName(machine.gpu)}
+            {machine.numGpus} × <ModelName name={modelName(machine.gpu)} />
           </strong>{' '}
           <span class="quiet">{texts.where(regionName(machine.region))}</span>
         </p>
         {children}
       </div>
-      <p class="small quiet">
+      <p class="small quiet which-hardware">
+        {offer !== null && `${texts.hardware(visible(offer.cpu), offer.vcpus, offer.ramGb)} · `}
         <span class="id mono">{machineId}</span>
-        {offer !== null &&
-          ` · ${texts.hardware(visible(offer.cpu), offer.vcpus, offer.ramGb, number(offer.netMbps.down))}`}
       </p>
       {offer !== null && <Runs of={offer} />}
     </div>

@@ -60,7 +60,7 @@ export function vramOf({ gpu, numGpus }: Offer): number | undefined {
 
 /**
  * The default if neither an order nor models are chosen. The classes are in order of demand, and each is sorted by
- * price.
+ * price. The list begins with one machine of each kind in the first page.
  */
 const BY_CLASS = 'CLASS';
 
@@ -169,7 +169,8 @@ function createOffers() {
           const first = Math.min(MAX_PAGE, most - offers.length);
           page = (await send(OfferSearch, { filter: wants, sort, first, after })).offerSearch;
           if (own !== latest) return;
-          offers.push(...page.edges.map(({ node }) => node));
+          const nodes = page.edges.map(({ node }) => node);
+          offers.push(...(sorted === null && offers.length === 0 ? kindsFirst(nodes) : nodes));
           after = page.pageInfo.endCursor;
         }
       }
@@ -212,6 +213,13 @@ function createOffers() {
       };
     },
   };
+}
+
+/** Moves the first machine of each kind to the front, so that the list doesn't begin with many equal machines. */
+function kindsFirst(offers: readonly Offer[]): Offer[] {
+  const isFirst = (one: Offer, at: number) =>
+    at === offers.findIndex(({ gpu, numGpus }) => gpu === one.gpu && numGpus === one.numGpus);
+  return [...new Set([...offers.filter(isFirst), ...offers])];
 }
 
 /** Sorts offers in place. Equal ones stay sorted by price. */

@@ -65,7 +65,11 @@ export const texts: typeof english = {
       other: `${number(count)} Maschinen verfügbar`,
     }),
   asOf: (time) => `Stand ${time}`,
-  deployBest: 'Beste Maschine mieten',
+  deployBest: (
+    <>
+      Beste <span class="wide-only">Maschine</span> mieten
+    </>
+  ),
   none: 'Zurzeit passt keine Maschine zu diesen Filtern',
   noneHint:
     'Entfernen Sie einen Filter, oder schließen Sie Maschinen mit einer unterbrechbaren Instanz ein. Die Liste aktualisiert sich automatisch.',
@@ -82,7 +86,7 @@ export const texts: typeof english = {
         other: `${number(count)} dieser Maschinen haben keinen Host-Agenten: Beim Mieten entsteht nur ein Eintrag, es läuft nichts.`,
       }),
     hide: 'Maschinen ohne Agenten ausblenden',
-    demo: 'Demodaten: Eine Miete wird nur eingetragen, es startet kein Container.',
+    demo: 'Demodaten: Es starten keine Container.',
     agentless: 'Noch hat keine Maschine einen Host-Agenten: Beim Mieten entsteht nur ein Eintrag, es läuft nichts.',
   },
   caption: 'Verfügbare Maschinen mit Preisen in USD und Ausstattung',

@@ -5,7 +5,8 @@ export const texts = {
   machineStep: 'Machine',
   priceStep: 'Pricing',
   takeBest: 'Use the best match instead',
-  best: 'The cheapest match is chosen when you deploy.',
+  best: 'Cheapest match',
+  bestHint: 'The cheapest match is chosen when you deploy.',
   model: 'GPU model',
   anyModel: 'any (cheapest machine)',
   modelOption: (name: string, price: string) => `${name} · from ${price} USD/h`,
@@ -13,10 +14,9 @@ export const texts = {
   includeAgentless: 'Include machines without a host agent, which run nothing',
   where: (region: string) => `in ${region}`,
   trial: 'Trial machine: it runs your containers, but its GPUs are simulated.',
-  demo: 'Demo machine: deploying is recorded, but nothing runs.',
-  record: 'This machine has no host agent: deploying creates a record, but runs nothing.',
-  hardware: (cpu: string, vcpus: number, ramGb: number, down: string) =>
-    `${cpu} · ${vcpus} vCPUs · ${ramGb} GB of memory · ${down} Mbit/s down`,
+  demo: 'Demo machine: no container is started.',
+  record: 'No host agent: deploying creates a record, but runs nothing.',
+  hardware: (cpu: string, vcpus: number, ramGb: number) => `${cpu} · ${vcpus} vCPUs · ${ramGb} GB RAM`,
 
   // The folded sections, and what is set in them.
   advanced: 'Advanced',

@@ -65,7 +65,11 @@ export const texts = {
   count: (count: number) =>
     plural(count, { one: `${count} machine available`, other: `${number(count)} machines available` }),
   asOf: (time: string) => `as of ${time}`,
-  deployBest: 'Deploy best match',
+  deployBest: (
+    <>
+      Deploy best <span class="wide-only">match</span>
+    </>
+  ),
   none: 'No machine matches these filters right now',
   noneHint: 'Remove a filter, or include machines held by an interruptible instance. The list updates automatically.',
   /** The scope of the list: only machines that run containers, or all. */
@@ -82,7 +86,7 @@ export const texts = {
         other: `${number(count)} of these machines have no host agent: renting one creates a record, but runs nothing.`,
       }),
     hide: 'Hide machines without an agent',
-    demo: 'Demo data: deploying is recorded, but nothing runs.',
+    demo: 'Demo data: no containers are started.',
     agentless: 'No machine here has a host agent yet: renting one creates a record, but runs nothing.',
   },
   caption: 'Available machines with prices in USD and hardware',
