@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { micro, rate } from '../figures/money.js';
+import { number } from '../figures/number.js';
 import { visible } from '../figures/visible.js';
 import { Icon } from '../parts/icon.js';
 import { ModelName, shortName } from '../parts/model-name.js';
@@ -101,9 +102,9 @@ function Requirements() {
   );
 }
 
-/** Warns if the machine runs no containers or its GPUs are simulated. */
-function Runs({ of: { demo, hasAgent } }: { of: Offer }) {
-  if (hasAgent && !demo) return null;
+/** Says whether the machine runs containers and whether its GPUs are simulated. */
+function Runs({ of: { demo, hasAgent, netMbps } }: { of: Offer }) {
+  if (hasAgent && !demo) return <p class="small quiet">{texts.real(number(netMbps.down))}</p>;
   return (
     <p class="small quiet">
       <Icon name="info" /> {hasAgent ? texts.trial : demo ? texts.demo : texts.record}

@@ -13,6 +13,7 @@ export const texts: typeof english = {
   region: 'Region',
   includeAgentless: 'Auch Maschinen ohne Host-Agenten, auf denen nichts läuft',
   where: (region) => `in ${region}`,
+  real: (down) => `Führt Ihre Container aus · ${down} Mbit/s Download`,
   trial: 'Testmaschine: Sie führt Ihre Container aus, aber ihre GPUs sind simuliert.',
   demo: 'Demomaschine: Es startet kein Container.',
   record: 'Kein Host-Agent: Beim Mieten entsteht nur ein Eintrag, es läuft nichts.',

@@ -13,6 +13,7 @@ export const texts = {
   region: 'Region',
   includeAgentless: 'Include machines without a host agent, which run nothing',
   where: (region: string) => `in ${region}`,
+  real: (down: string) => `Runs your containers · ${down} Mbit/s down`,
   trial: 'Trial machine: it runs your containers, but its GPUs are simulated.',
   demo: 'Demo machine: no container is started.',
   record: 'No host agent: deploying creates a record, but runs nothing.',
