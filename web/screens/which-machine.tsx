@@ -131,8 +131,11 @@ function Which({ quoted: { machineId, machine }, offer, children }: WhichProps) 
         {children}
       </div>
       <p class="small quiet which-hardware">
-        {offer !== null && `${texts.hardware(visible(offer.cpu), offer.vcpus, offer.ramGb)} · `}
-        <span class="id mono">{machineId}</span>
+        {offer !== null && texts.hardware(visible(offer.cpu), offer.vcpus, offer.ramGb)}
+        <span class="which-id">
+          {offer !== null && ' · '}
+          <span class="id mono">{machineId}</span>
+        </span>
       </p>
       {offer !== null && <Runs of={offer} />}
     </div>

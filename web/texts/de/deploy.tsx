@@ -5,7 +5,7 @@ export const texts: typeof english = {
   machineStep: 'Maschine',
   priceStep: 'Preismodell',
   takeBest: 'Stattdessen die günstigste passende wählen',
-  best: 'Günstigste passende',
+  best: 'Günstigstes Angebot',
   bestHint: 'Die günstigste passende Maschine wird beim Mieten gewählt.',
   model: 'GPU-Modell',
   anyModel: 'beliebig (günstigste Maschine)',

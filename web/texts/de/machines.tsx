@@ -66,9 +66,9 @@ export const texts: typeof english = {
     }),
   asOf: (time) => `Stand ${time}`,
   deployBest: (
-    <>
+    <span>
       Beste <span class="wide-only">Maschine</span> mieten
-    </>
+    </span>
   ),
   none: 'Zurzeit passt keine Maschine zu diesen Filtern',
   noneHint:

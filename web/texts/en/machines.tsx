@@ -66,9 +66,9 @@ export const texts = {
     plural(count, { one: `${count} machine available`, other: `${number(count)} machines available` }),
   asOf: (time: string) => `as of ${time}`,
   deployBest: (
-    <>
+    <span>
       Deploy best <span class="wide-only">match</span>
-    </>
+    </span>
   ),
   none: 'No machine matches these filters right now',
   noneHint: 'Remove a filter, or include machines held by an interruptible instance. The list updates automatically.',
