@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { micro } from '../figures/money.js';
+import { serviceCreditText } from '../figures/service-credit.js';
 import { duration, exactTime, secondsOf, utcMoment } from '../figures/time.js';
 import { visible } from '../figures/visible.js';
 import { Amount, Rate } from '../parts/amount.js';
@@ -108,7 +109,7 @@ function Lines({ stated }: { stated: Stated }) {
               <span class="statement-item">
                 <span>{texts.movements[kind]}</span>
                 {note !== null && (
-                  <span class="quiet">{visible(kind === 'SERVICE_CREDIT' ? reasonOf(note) : note)}</span>
+                  <span class="quiet">{visible(kind === 'SERVICE_CREDIT' ? serviceCreditText(note) : note)}</span>
                 )}
                 {instanceId !== null && <Subject id={instanceId} />}
                 {reference !== null && <span class="mono quiet">{visible(reference)}</span>}
@@ -188,14 +189,6 @@ function Lines({ stated }: { stated: Stated }) {
       </div>
     </>
   );
-}
-
-/** Translates the service's note on a service credit: "GPU, 12 s: the machine was unreachable". */
-function reasonOf(note: string): string {
-  const [, resource, seconds, reason] = /^(GPU|disk), (\d+) s: (.+)$/.exec(note) ?? [];
-  if (resource === undefined || !Object.hasOwn(texts.reasons, reason!)) return note;
-  const kind = texts.kinds[resource === 'GPU' ? 'GPU' : 'DISK'];
-  return `${kind}, ${duration(Number(seconds))}: ${texts.reasons[reason as keyof typeof texts.reasons]}`;
 }
 
 /** Links to an instance under its name or, if it no longer exists, its id. */

@@ -1,6 +1,7 @@
 import { batch, computed, effect, type ReadonlySignal, signal } from '@preact/signals';
 import type { ResultOf } from 'gql.tada';
 import { useEffect, useMemo } from 'preact/hooks';
+import { kindsFirst } from '../figures/kinds-first.js';
 import { MachineKinds, OfferSearch, RunningMachines } from '../graph/documents.js';
 import { Retry } from '../graph/retry.js';
 import { send } from '../graph/send.js';
@@ -213,13 +214,6 @@ function createOffers() {
       };
     },
   };
-}
-
-/** Moves the first machine of each kind to the front, so that the list doesn't begin with many equal machines. */
-function kindsFirst(offers: readonly Offer[]): Offer[] {
-  const isFirst = (one: Offer, at: number) =>
-    at === offers.findIndex(({ gpu, numGpus }) => gpu === one.gpu && numGpus === one.numGpus);
-  return [...new Set([...offers.filter(isFirst), ...offers])];
 }
 
 /** Sorts offers in place. Equal ones stay sorted by price. */

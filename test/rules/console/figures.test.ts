@@ -1,13 +1,17 @@
 import { describe, expect, it } from 'vitest';
+import { NOTES } from '../../../src/domain/fleet/service-gaps.js';
 import { csv } from '../../../web/figures/csv.js';
 import { startOfDay } from '../../../web/figures/day.js';
+import { kindsFirst } from '../../../web/figures/kinds-first.js';
 import { accrued, exact, loneRate, micro, plainUsd, rate, sum, usd } from '../../../web/figures/money.js';
+import { serviceCreditText } from '../../../web/figures/service-credit.js';
 import { ticks, tickText } from '../../../web/figures/ticks.js';
 import { ago, duration, hoursMinutesSeconds } from '../../../web/figures/time.js';
 import { visible } from '../../../web/figures/visible.js';
 import { joinWords, splitWords } from '../../../web/figures/words.js';
 import { clockAhead, sentNow, serverNow, setServiceTime } from '../../../web/state/clock.js';
 import { matchesModel } from '../../../web/state/model-search.js';
+import { texts as german } from '../../../web/texts/de/statement.js';
 
 it.each([
   ['2026-11-30', 0, '2026-11-30T00:00:00.000Z'],
@@ -207,4 +211,29 @@ describe("the page's clock", () => {
     expect(Math.abs(Math.abs(clockAhead.value) - 180)).toBeLessThanOrEqual(took + 1);
     expect(Math.abs(serverNow.value - now - off)).toBeLessThanOrEqual(took + 1);
   });
+});
+
+describe('service credits on the page', () => {
+  it('have a text for each reason of the service', () => {
+    expect(Object.keys(german.reasons).toSorted()).toEqual(Object.values(NOTES).toSorted());
+  });
+
+  it.each([
+    [
+      'GPU, 125 s: the template did not start in time',
+      'GPUs, 2\u00a0min\u00a05\u00a0s: the template didn’t start in time',
+    ],
+    ['disk, 1 s: the machine was unreachable', 'disk, 1\u00a0s: the machine was unreachable'],
+    ['GPU, 1 s: another reason', 'GPU, 1 s: another reason'],
+  ])('%s', (note, text) => {
+    expect(serviceCreditText(note)).toBe(text);
+  });
+});
+
+it('a list begins with the first machine of each kind and otherwise keeps its order', () => {
+  const machines = ['1 a', '1 a', '2 a', '1 b', '2 a', '1 b'].map((kind, id) => {
+    const [numGpus, gpu] = kind.split(' ') as [string, string];
+    return { id, gpu, numGpus: Number(numGpus) };
+  });
+  expect(kindsFirst(machines).map(({ id }) => id)).toEqual([0, 2, 3, 1, 4, 5]);
 });
