@@ -3,7 +3,7 @@ import UPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { type LoadChart, marksText, markText, newestOf, valueText } from '../figures/load.js';
 import { texts } from '../texts/en/load.js';
-import { useWidth } from './use-width.js';
+import { useSize } from './use-size.js';
 
 const HEIGHT = 136;
 const SERIES = ['a', 'b', 'c', 'd', 'e'] as const;
@@ -25,7 +25,7 @@ interface Props extends LoadChart {
  * contains the figures.
  */
 export function Plot({ title, of, top, times, span, lines }: Props) {
-  const [frame, width] = useWidth<HTMLElement>();
+  const [frame, width] = useSize<HTMLElement>();
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<UPlot | null>(null);
   const [moment, setMoment] = useState<number | null>(null);

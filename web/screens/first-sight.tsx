@@ -1,5 +1,5 @@
 import { useComputed, useSignal } from '@preact/signals';
-import { decimalsOf, micro, rate, usd } from '../figures/money.js';
+import { loneRate, micro, rate } from '../figures/money.js';
 import { number } from '../figures/number.js';
 import { dayText } from '../figures/time.js';
 import { FreeByRegion } from '../graph/documents.js';
@@ -30,8 +30,6 @@ const CHEAPER_MODES = MODES.slice(1);
 const CLASSES = ['FLAGSHIP', 'DATACENTER', 'CONSUMER_FLAGSHIP'] as const;
 /** Maximum number of regions listed under the map. */
 const MAX_REGIONS = 3;
-/** The prices' decimals, or more where a price needs them. */
-const DECIMALS = 3;
 /** Number of models shown before the user requests all of them. */
 const MODELS_FIRST = 12;
 
@@ -103,14 +101,14 @@ function Leading({ trends }: { trends: Trends }) {
               <span class="badge">{vramGb} GB</span>
             </div>
             <p class="leading-price">
-              <span class="figure">{rate(micro(pricePerGpuHour.onDemand), DECIMALS)}</span>{' '}
+              <span class="figure">{loneRate(micro(pricePerGpuHour.onDemand))}</span>{' '}
               <span class="quiet">{texts.perGpuHour}</span>
             </p>
             <dl class="leading-modes small">
               {CHEAPER_MODES.map(({ price, name: mode }) => (
                 <div key={price}>
                   <dt>{mode}</dt>
-                  <dd>{rate(micro(pricePerGpuHour[price]), DECIMALS)}</dd>
+                  <dd>{rate(micro(pricePerGpuHour[price]))}</dd>
                 </div>
               ))}
             </dl>
@@ -184,12 +182,6 @@ function Sheet({ trends }: { trends: Trends }) {
   const all = [...models.value.values()].sort((one, other) => onDemand(other) - onDemand(one));
   const shown = isWhole.value ? all : all.slice(0, MODELS_FIRST);
   const hasTrends = [...trends.values()].some((values) => values.length > 1);
-  const decimals = MODES.map(({ price }) =>
-    decimalsOf(
-      all.map((model) => micro(model.pricePerGpuHour[price])),
-      DECIMALS,
-    ),
-  );
   return (
     <section class="panel" id="prices" aria-labelledby="prices-name">
       <div class="panel-head">
@@ -226,7 +218,7 @@ function Sheet({ trends }: { trends: Trends }) {
             )}
             {MODES.map(({ price }, index) => (
               <td key={price} class={index === 0 ? 'number' : 'number wide-only'}>
-                {usd(micro(pricePerGpuHour[price]), decimals[index])}
+                {rate(micro(pricePerGpuHour[price]))}
               </td>
             ))}
             <td class="number wide-only">

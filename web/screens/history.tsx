@@ -1,12 +1,12 @@
 import { untracked, useSignal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
 import { requirementsOf } from '../figures/labels.js';
-import { decimalsOf, micro } from '../figures/money.js';
+import { micro } from '../figures/money.js';
 import { duration, secondsOf, utcTime } from '../figures/time.js';
 import { visible } from '../figures/visible.js';
 import { InstanceHistory } from '../graph/documents.js';
 import { send } from '../graph/send.js';
-import { Amount } from '../parts/amount.js';
+import { Amount, Rate } from '../parts/amount.js';
 import { Icon } from '../parts/icon.js';
 import { CostCell, MainCells } from '../parts/instance-cells.js';
 import { RowLabels } from '../parts/labels.js';
@@ -132,10 +132,6 @@ const newestFirst = (rows: readonly Instance[]) =>
   );
 
 function Rows({ rows }: { rows: readonly Instance[] }) {
-  const decimals = decimalsOf(
-    rows.map(({ priceHr }) => micro(priceHr)),
-    3,
-  );
   const { columns } = instances;
   return (
     <Table
@@ -163,7 +159,7 @@ function Rows({ rows }: { rows: readonly Instance[] }) {
           </td>
           <td class="i-ran number">{duration(untracked(() => ranFor(instance)))}</td>
           <td class="i-rate number">
-            <Amount of={micro(instance.priceHr)} decimals={decimals} />
+            <Rate of={micro(instance.priceHr)} />
           </td>
           <CostCell instance={instance} />
           <td class="i-more">

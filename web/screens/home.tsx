@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { decimalsOf, micro, rate, usd } from '../figures/money.js';
+import { loneRate, micro, usd } from '../figures/money.js';
 import { runningFirst, statusOf } from '../figures/status.js';
 import { visible } from '../figures/visible.js';
 import { Home as HomeDocument } from '../graph/documents.js';
@@ -222,7 +222,7 @@ function Sentence({ of: one }: { of: Attention }) {
     case 'limit':
       return texts.limit(name, at);
     default:
-      return texts.costsStopped(name, at, rate(rateOf(one.instance)));
+      return texts.costsStopped(name, at, loneRate(rateOf(one.instance)));
   }
 }
 
@@ -319,7 +319,6 @@ function Rented({ instances, volumes }: RentedProps) {
 function InstanceTable({ instances }: { instances: readonly Instance[] }) {
   // Running instances come first, because they cost the most.
   const shown = runningFirst(instances).slice(0, MAX_INSTANCES);
-  const decimals = decimalsOf(shown.map(rateOf), 3);
   // Without a host agent, no load is ever known.
   const hasLoad = shown.some(({ status, runtime }) => status === 'RUNNING' && runtime !== null);
   const { name, status, gpus, load, rate, cost, actions } = instanceTexts.columns;
@@ -340,7 +339,7 @@ function InstanceTable({ instances }: { instances: readonly Instance[] }) {
         <tr key={instance.id}>
           <MainCells instance={instance} />
           {hasLoad && <LoadCell instance={instance} />}
-          <RateCell instance={instance} decimals={decimals} />
+          <RateCell instance={instance} />
           <CostCell instance={instance} />
           <td class="i-more">
             <InstanceMenu instance={instance} />
@@ -387,7 +386,7 @@ function VolumesLine({ volumes }: { volumes: NonNullable<HomeRead['volumes']> })
   return (
     <p class="home-volumes small">
       <span class="quiet">
-        <Icon name="hard-drive" /> {texts.volumesCost(volumes.length, size, rate(cost))}
+        <Icon name="hard-drive" /> {texts.volumesCost(volumes.length, size, loneRate(cost))}
       </span>
       <a href="/volumes">{texts.yourVolumes}</a>
     </p>

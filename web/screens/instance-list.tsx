@@ -2,7 +2,6 @@ import { untracked, useSignal } from '@preact/signals';
 import { Component, type ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { requirementsOf } from '../figures/labels.js';
-import { decimalsOf } from '../figures/money.js';
 import { statusOf, TONES } from '../figures/status.js';
 import { visible } from '../figures/visible.js';
 import { Amount } from '../parts/amount.js';
@@ -184,7 +183,6 @@ interface RowsProps {
 }
 
 function Rows({ instances, filter, chosen, isSelecting, onChoose, onToggle, onEditLabels }: RowsProps) {
-  const decimals = useMemo(() => decimalsOf(instances.map(rateOf), 3), [instances]);
   const chosenIds = new Set(chosen.map(({ id }) => id));
   const isAll = chosen.length === instances.length;
   // Machines without a host agent report no load.
@@ -225,7 +223,6 @@ function Rows({ instances, filter, chosen, isSelecting, onChoose, onToggle, onEd
             key={instance.id}
             instance={instance}
             index={index}
-            decimals={decimals}
             isChosen={chosenIds.has(instance.id)}
             onToggle={onToggle}
             onEditLabels={onEditLabels}
@@ -262,7 +259,6 @@ interface RowProps {
   instance: Instance;
   /** The row's place, which starts at 1 and includes the header row. */
   index: number;
-  decimals: number;
   isChosen: boolean;
   onToggle(id: string): void;
   onEditLabels(instance: Instance): void;
@@ -274,7 +270,7 @@ class Row extends Component<RowProps> {
     return (Object.keys(next) as (keyof RowProps)[]).some((name) => next[name] !== this.props[name]);
   }
 
-  override render({ instance, index, decimals, isChosen, onToggle, onEditLabels }: RowProps): ComponentChildren {
+  override render({ instance, index, isChosen, onToggle, onEditLabels }: RowProps): ComponentChildren {
     return (
       <tr class={isChosen ? 'chosen' : ''} aria-rowindex={index}>
         <td class="i-choose">
@@ -290,7 +286,7 @@ class Row extends Component<RowProps> {
         </MainCells>
         <LoadCell instance={instance} />
         <Location code={instance.region} />
-        <RateCell instance={instance} decimals={decimals} />
+        <RateCell instance={instance} />
         <CostCell instance={instance} />
         <td class="i-more">
           <InstanceMenu instance={instance} onEditLabels={onEditLabels} />

@@ -5,7 +5,7 @@ import { fixed, number } from '../figures/number.js';
 import { fileSize } from '../figures/size.js';
 import { visible } from '../figures/visible.js';
 import { ModelHub, ModelMemory } from '../graph/documents.js';
-import { Amount } from '../parts/amount.js';
+import { Rate } from '../parts/amount.js';
 import { FileChooser } from '../parts/file-chooser.js';
 import { Fold } from '../parts/fold.js';
 import { Icon } from '../parts/icon.js';
@@ -484,7 +484,7 @@ function FitTable({ fits, chosen, onChoose }: TableProps) {
               </td>
               <td class="fit-region quiet">{regionName(offer.region)}</td>
               <td class="number">
-                <Amount of={micro(offer.pricePerHour.onDemand)} decimals={3} />
+                <Rate of={micro(offer.pricePerHour.onDemand)} />
               </td>
             </tr>
           );

@@ -1,9 +1,9 @@
 import { useSignal } from '@preact/signals';
-import { accrued, decimalsOf, micro, sum } from '../figures/money.js';
+import { accrued, micro, sum } from '../figures/money.js';
 import { fixed, number } from '../figures/number.js';
 import { secondsOf } from '../figures/time.js';
 import { visible } from '../figures/visible.js';
-import { Amount } from '../parts/amount.js';
+import { Amount, Rate } from '../parts/amount.js';
 import { Icon } from '../parts/icon.js';
 import { LocalTime } from '../parts/local-time.js';
 import { Menu, type MenuItem } from '../parts/menu.js';
@@ -34,7 +34,6 @@ export function Volumes() {
   const isCreating = useSignal(false);
   const open = useSignal<{ task: Task; id: string; snapshot?: string } | null>(null);
   const volume = volumes?.find(({ id }) => id === open.value?.id);
-  const decimals = decimalsOf(volumes?.map(({ priceHr }) => micro(priceHr)) ?? [], 3);
   const close = () => {
     open.value = null;
     isCreating.value = false;
@@ -92,7 +91,6 @@ export function Volumes() {
               <Row
                 key={each.id}
                 volume={each}
-                decimals={decimals}
                 onTask={(task) => {
                   open.value = { task, id: each.id };
                 }}
@@ -121,12 +119,10 @@ export function Volumes() {
 
 interface RowProps {
   volume: Volume;
-  /** Number of decimals of the column of rates. */
-  decimals: number;
   onTask(task: Task): void;
 }
 
-function Row({ volume, decimals, onTask }: RowProps) {
+function Row({ volume, onTask }: RowProps) {
   const { id, name, sizeGb, priceHr, inUseBy, lastSnapshotAt, storedBytes } = volume;
   const price = micro(priceHr);
   const item = (task: Task, icon: string): MenuItem => ({
@@ -169,7 +165,7 @@ function Row({ volume, decimals, onTask }: RowProps) {
         )}
       </td>
       <td class="number volume-rate" title={texts.in30Days(sum(accrued(price, SECONDS_PER_MONTH)))}>
-        <Amount of={price} decimals={decimals} />
+        <Rate of={price} />
       </td>
       <td class="at-end">
         <Menu
