@@ -145,7 +145,7 @@ function draw(
         ...lines.map(({ isDashed }, index) => ({
           stroke: () => colour(index),
           width: 1.5,
-          ...(lines.length === 1 && { fill: () => `color-mix(in srgb, ${colour(index)} 12%, transparent)` }),
+          ...(lines.length === 1 && { fill: () => colour(index).replace(')', ', 0.1)') }),
           ...(isDashed && { dash: [5, 4] }),
           points: { show: true, size: 4, filter: (chart: UPlot, series: number) => alone(chart.data[series]!) },
         })),

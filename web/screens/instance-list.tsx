@@ -1,6 +1,6 @@
-import { untracked, useSignal } from '@preact/signals';
+import { computed, untracked, useSignal } from '@preact/signals';
 import { Component, type ComponentChildren } from 'preact';
-import { useMemo } from 'preact/hooks';
+import { useEffect, useMemo } from 'preact/hooks';
 import { requirementsOf } from '../figures/labels.js';
 import { decimalsOf } from '../figures/money.js';
 import { statusOf, TONES } from '../figures/status.js';
@@ -14,7 +14,7 @@ import { Menu } from '../parts/menu.js';
 import { Empty } from '../parts/notice.js';
 import type { Options } from '../parts/query-fields.js';
 import { RowGroups } from '../parts/row-groups.js';
-import { costNow, type Instance, rateOf } from '../state/account.js';
+import { costNow, type Instance, rateOf, readLoads } from '../state/account.js';
 import {
   countsOf,
   filteredInstances,
@@ -56,6 +56,8 @@ export function InstanceList({ instances }: { instances: readonly Instance[] }) 
   const labelled = useSignal<readonly Instance[]>([]);
   const isSelecting = useSignal(false);
   const search = useTypedSearch();
+  // Events will report the loads anyway.
+  useEffect(() => void readLoads().catch(() => undefined), []);
   const filter = useMemo(
     () => ({ ...instanceFilterOf(query.value), words: wordsOf(search.text) }),
     [query.value, search.text],
@@ -88,9 +90,6 @@ export function InstanceList({ instances }: { instances: readonly Instance[] }) 
           {found.length === instances.length
             ? texts.count(instances.length)
             : texts.found(found.length, instances.length)}
-          {' · '}
-          <Amount of={found.reduce((total, one) => total + rateOf(one), 0n)} unit="USD/h" />
-          <span class="list-count-hint"> {texts.withoutVolumes}</span>
         </span>
         <div class="list-menu">
           <Menu
@@ -192,7 +191,7 @@ function Rows({ instances, filter, chosen, isSelecting, onChoose, onToggle, onEd
   return (
     <table
       class={`instances ${isSelecting ? 'selecting' : ''} ${hasLoad ? '' : 'without-load'}`}
-      aria-rowcount={instances.length + 1}
+      aria-rowcount={instances.length + 1 + Number(instances.length > 1)}
     >
       <thead>
         <tr>
@@ -232,7 +231,38 @@ function Rows({ instances, filter, chosen, isSelecting, onChoose, onToggle, onEd
           />
         )}
       </RowGroups>
+      {instances.length > 1 && <Total of={instances} decimals={decimals} />}
     </table>
+  );
+}
+
+const CENT = 10_000n;
+
+/** The last row, with the sums of the columns. */
+function Total({ of: instances, decimals }: { of: readonly Instance[]; decimals: number }) {
+  const sum = (amountOf: (instance: Instance) => bigint) =>
+    instances.reduce((total, instance) => total + amountOf(instance), 0n);
+  const cents = useMemo(() => computed(() => sum(costNow) / CENT), [instances]);
+  return (
+    <tfoot>
+      <tr aria-rowindex={instances.length + 2}>
+        <td class="i-choose" />
+        <th scope="row" class="i-name">
+          {texts.total}
+        </th>
+        <td class="i-status">{texts.runningOf(instances.filter((one) => statusOf(one) === 'running').length)}</td>
+        <td class="i-gpus">{texts.gpusOf(instances.reduce((total, { numGpus }) => total + numGpus, 0))}</td>
+        <td class="i-load" />
+        <td class="i-location" />
+        <td class="i-rate number" data-unit="USD/h" title={texts.withoutVolumes}>
+          <Amount of={sum(rateOf)} decimals={decimals} />
+        </td>
+        <td class="i-cost number">
+          <Amount of={cents.value * CENT} />
+        </td>
+        <td class="i-more" />
+      </tr>
+    </tfoot>
   );
 }
 

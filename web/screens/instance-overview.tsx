@@ -59,7 +59,9 @@ export function Overview({ instance, read, start, onChanged }: OverviewProps) {
           <RecentEvents id={id} />
         </div>
       )}
-      {runtime !== null && word !== 'running' && word !== 'starting' && <InstanceLoad id={id} since={secondsOf(instance.createdAt)} />}
+      {runtime !== null && word !== 'running' && word !== 'starting' && (
+        <InstanceLoad id={id} since={secondsOf(instance.createdAt)} />
+      )}
     </>
   );
 }

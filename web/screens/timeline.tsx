@@ -166,7 +166,7 @@ export function RecentEvents({ id }: { id: string }) {
 }
 
 const Entries = ({ of: entries }: { of: readonly Shown[] }) => (
-  <div class="timeline" role="group" aria-label={texts.label}>
+  <div class="timeline">
     {daysOf(entries).map((day) => (
       <section key={dayOf(secondsOf(day[0]!.node.at))}>
         <Day at={secondsOf(day[0]!.node.at)} />

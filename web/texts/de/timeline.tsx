@@ -3,7 +3,6 @@ import { plural } from '../plural.js';
 
 export const texts: typeof english = {
   title: 'Verlauf',
-  label: 'Verlauf, neueste zuerst',
   today: 'Heute',
   yesterday: 'Gestern',
   after: (time) => `nach ${time}`,
