@@ -122,7 +122,10 @@ function draw(
       scales: {
         x: {
           time: true,
-          range: (_, _oldest, newest) => [Math.max(newest - span, Math.min(from, newest - MIN_SPAN)), newest],
+          range: (_, _oldest, newest) => {
+            const start = Math.max(newest - span, Math.min(from, newest));
+            return [start, Math.max(newest, start + MIN_SPAN)];
+          },
         },
         y: { range: (_, _least, most) => [0, end(most ?? 0)] },
       },

@@ -50,6 +50,11 @@ export function Connect({ instance: { id }, links: { data, error }, ssh, ports }
             {texts.open(visible(name))}
           </button>
         ))}
+        {!isKnown &&
+          // Keeps the buttons' place, which is several lines on a phone.
+          Array.from({ length: unnamed.length + 1 }, (_, place) => (
+            <span key={place} class={place === 0 ? 'large primary' : 'large'} />
+          ))}
         {isKnown &&
           unnamed.map(({ port, open: isOpen, url }, place) => (
             <button

@@ -242,7 +242,8 @@ const CENT = 10_000n;
 function Total({ of: instances, decimals }: { of: readonly Instance[]; decimals: number }) {
   const sum = (amountOf: (instance: Instance) => bigint) =>
     instances.reduce((total, instance) => total + amountOf(instance), 0n);
-  const cents = useMemo(() => computed(() => sum(costNow) / CENT), [instances]);
+  // It is drawn again once per cent.
+  void useMemo(() => computed(() => sum(costNow) / CENT), [instances]).value;
   return (
     <tfoot>
       <tr aria-rowindex={instances.length + 2}>
@@ -258,7 +259,7 @@ function Total({ of: instances, decimals }: { of: readonly Instance[]; decimals:
           <Amount of={sum(rateOf)} decimals={decimals} />
         </td>
         <td class="i-cost number">
-          <Amount of={cents.value * CENT} />
+          <Amount of={untracked(() => sum(costNow))} />
         </td>
         <td class="i-more" />
       </tr>
