@@ -12,6 +12,8 @@ const AXIS_WIDTH = 64;
 const AXIS_HEIGHT = 28;
 /** Maximum number of steps between the marks of an axis without a fixed end. */
 const STEPS = 3;
+/** Share of the time axis at its end without labels. */
+const EDGE = 0.06;
 /** Minimum length of the time axis in seconds. */
 const MIN_SPAN = 120;
 /** Minimum end of an axis without a fixed one, so that its marks are whole numbers. */
@@ -122,7 +124,8 @@ function draw(
       scales: {
         x: {
           time: true,
-          range: (_, _oldest, newest) => {
+          range: (chart) => {
+            const newest = chart.data[0].at(-1)!;
             const start = Math.max(newest - span, Math.min(from, newest));
             return [start, Math.max(newest, start + MIN_SPAN)];
           },
@@ -134,7 +137,9 @@ function draw(
           ...axis,
           size: AXIS_HEIGHT,
           space: 70,
-          values: (_, marks, __, ___, apart) => marks.map((at) => markText(at, apart)),
+          // A label at the right edge would be cut off.
+          values: ({ scales: { x } }, marks, _, __, apart) =>
+            marks.map((at) => (x!.max! - at < (x!.max! - x!.min!) * EDGE ? '' : markText(at, apart))),
         },
         {
           ...axis,
