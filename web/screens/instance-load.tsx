@@ -93,8 +93,8 @@ interface ChartsProps {
 }
 
 function Charts({ shown: { times, charts }, span, from }: ChartsProps) {
-  const plots = (some: LoadCharts['charts']) => (
-    <div class="load-charts">
+  const plots = (some: LoadCharts['charts'], name = '') => (
+    <div class={`load-charts ${name}`}>
       {some.map((chart) => (
         <Plot key={chart.title} {...chart} times={times} span={span} from={from} />
       ))}
@@ -102,7 +102,7 @@ function Charts({ shown: { times, charts }, span, from }: ChartsProps) {
   );
   return (
     <>
-      {plots(charts.slice(0, MAIN))}
+      {plots(charts.slice(0, MAIN), 'load-main')}
       <Fold title={texts.more}>
         <div class="stack">
           {charts.length > MAIN && plots(charts.slice(MAIN))}
