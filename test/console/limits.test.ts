@@ -125,7 +125,7 @@ describe('the limit and notice settings in Chromium', needs('chromium'), () => {
     });
     const { page } = await here.pages.visit(`/instances/${id}`, context);
     const state = page.getByRole('region', { name: 'State' });
-    await state.getByText('No deadline or limit').waitFor();
+    await state.getByText('Never', { exact: true }).waitFor();
     await ask(owner, `mutation { setSpendLimit(id: "${id}", spendLimit: 2) { id } }`);
     follow();
     await state.getByText('of 2.00 USD spent').waitFor();

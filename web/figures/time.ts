@@ -24,6 +24,7 @@ const momentUtc = new Intl.DateTimeFormat(locale, {
   minute: '2-digit',
   timeZone: 'UTC',
 });
+const moment = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' });
 const exact = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'medium' });
 const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'always' });
 const dateUtc = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', timeZone: 'UTC' });
@@ -46,6 +47,10 @@ export function localTime(at: number, now: number, hasSeconds = false): string {
   const format = Math.abs(at - now) < YEAR_AFTER ? dateOfYear : date;
   return texts.onDate(unbroken(format.format(then)), time);
 }
+
+/** Formats a local time in a column: "3 Dec, 14:05", or "3 Dec 2025" if the month could be mistaken for another year's. */
+export const columnTime = (at: number, now: number): string =>
+  (Math.abs(at - now) < YEAR_AFTER ? moment : date).format(new Date(at * 1_000));
 
 const unbroken = (text: string): string => text.replaceAll(' ', '\u00a0');
 

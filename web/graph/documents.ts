@@ -578,6 +578,22 @@ export const AccountChanged = graphql(
   [AccountFields, InstanceFields],
 );
 
+/** Fetches the newest samples of all instances, which events only report once there are newer ones. */
+export const Loads = graphql(`
+  query Loads {
+    instances {
+      id
+      load {
+        at
+        cpuPercent
+        gpus {
+          busyPercent
+        }
+      }
+    }
+  }
+`);
+
 /** Fetches an instance's metrics for its charts. */
 export const InstanceMetrics = graphql(`
   query InstanceMetrics($id: ID!, $from: String, $points: Int) {
