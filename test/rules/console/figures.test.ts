@@ -6,7 +6,7 @@ import { kindsFirst } from '../../../web/figures/kinds-first.js';
 import { accrued, exact, loneRate, micro, plainUsd, rate, sum, usd } from '../../../web/figures/money.js';
 import { serviceCreditText } from '../../../web/figures/service-credit.js';
 import { ticks, tickText } from '../../../web/figures/ticks.js';
-import { ago, duration, hoursMinutesSeconds } from '../../../web/figures/time.js';
+import { ago, columnTime, duration, hoursMinutesSeconds } from '../../../web/figures/time.js';
 import { visible } from '../../../web/figures/visible.js';
 import { joinWords, splitWords } from '../../../web/figures/words.js';
 import { clockAhead, sentNow, serverNow, setServiceTime } from '../../../web/state/clock.js';
@@ -129,6 +129,12 @@ describe('a statement as CSV', () => {
   });
 });
 
+it('shows the year of a time in a column only if the month could be mistaken for another year’s', () => {
+  const now = Date.parse('2026-11-27T12:00:00Z') / 1_000;
+  expect(columnTime(now - 86_400, now)).toMatch(/^26 Nov, \d\d:\d\d$/);
+  expect(columnTime(now - 340 * 86_400, now)).toBe('22 Dec 2025');
+});
+
 describe('a chart axis', () => {
   it.each([
     [0.038662, ['0.00', '0.01', '0.02', '0.03', '0.04']],
@@ -140,6 +146,11 @@ describe('a chart axis', () => {
   ])('up to %s has round ticks at %j', (most, texts) => {
     const values = ticks(most);
     expect(values.map((value) => tickText(value, values[1]!))).toEqual(texts);
+  });
+
+  it('ends with a tick above the highest value, and keeps it if drawn again', () => {
+    expect(ticks(13_300_000, 3)).toEqual([0, 5_000_000, 10_000_000, 15_000_000]);
+    for (const most of [8, 13, 35, 41, 99]) expect(ticks(ticks(most, 3).at(-1)!, 3)).toEqual(ticks(most, 3));
   });
 });
 
