@@ -150,7 +150,7 @@ function Chosen(props: OverviewProps) {
         <Stage instance={instance} start={start} />
       </section>
     );
-  if (tab === 'terminal') return <Terminals id={id} />;
+  if (tab === 'terminal') return <Terminals id={id} user={read?.launch?.user ?? null} />;
   // The paths of the instance's volumes are only known once its details have been read.
   return read === null ? (
     <p class="quiet">{texts.moment}</p>
