@@ -137,7 +137,7 @@ function Figures({ of: volumes, pricePerGbHour }: FiguresProps) {
   ] as const;
   return (
     <section class="panel" aria-label={texts.totals}>
-      <dl class="home-figures">
+      <dl class="home-figures volume-figures">
         {figures.map(([name, value, unit, detail]) => (
           <div key={name}>
             <dt class="small quiet">{texts.figures[name]}</dt>
@@ -251,7 +251,7 @@ function Row({ volume, decimals, onTask }: RowProps) {
           </>
         )}
       </td>
-      <td class="number volume-rate" data-label={texts.rate}>
+      <td class="number volume-rate">
         <span>
           <Amount of={price} decimals={decimals} />
         </span>
