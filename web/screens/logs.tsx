@@ -1,20 +1,12 @@
 import { signal, useComputed, useSignal, useSignalEffect } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { levelOf } from '../figures/log-level.js';
 import { logAddress } from '../graph/files.js';
 import { Icon } from '../parts/icon.js';
 import { Menu } from '../parts/menu.js';
 import { Failure } from '../parts/notice.js';
 import { usePageClass } from '../parts/use-page-class.js';
-import {
-  type Block,
-  findIn,
-  followLog,
-  type LogLine,
-  levelOf,
-  MAX_LINES,
-  patternOf,
-  TAIL,
-} from '../state/log-lines.js';
+import { type Block, findIn, followLog, type LogLine, MAX_LINES, patternOf, TAIL } from '../state/log-lines.js';
 import { download } from '../state/save-file.js';
 import { texts } from '../texts/en/logs.js';
 

@@ -142,17 +142,6 @@ function kept(blocks: readonly Block[]): readonly Block[] {
   return blocks.slice(first);
 }
 
-const LEVELS = [
-  ['bad', /\b(?:error|fatal|critical|panic|traceback)\b|\b[A-Z]\w*(?:Error|Exception)\b/i],
-  ['warn', /\bwarn(?:ing)?\b/i],
-] as const;
-/** A level is named at the beginning of a line. */
-const LEVEL_CHARACTERS = 120;
-
-/** Returns whether a line names an error or a warning, as programs do in the most common log formats. */
-export const levelOf = (text: string): 'bad' | 'warn' | null =>
-  LEVELS.find(([, pattern]) => pattern.test(text.slice(0, LEVEL_CHARACTERS)))?.[0] ?? null;
-
 /** Finds all occurrences of a text in each line, ignoring case. */
 export function findIn(blocks: readonly Block[], wanted: string): { line: number; place: number }[] {
   const pattern = patternOf(wanted);
