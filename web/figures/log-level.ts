@@ -1,5 +1,6 @@
 const LEVELS = [
-  ['bad', /\b(?:error|fatal|critical|panic|traceback)\b|\b[A-Z]\w*(?:Error|Exception)\b/i],
+  ['bad', /\b(?:error|fatal|critical|panic|traceback)\b/i],
+  ['bad', /\b[A-Z]\w*(?:Error|Exception)\b/],
   ['warn', /\bwarn(?:ing)?\b/i],
 ] as const;
 /** A level is named at the beginning of a line. */
