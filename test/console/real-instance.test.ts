@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { KeyPair, OPEN_SSH, run, SshClient } from '../support/access/ssh.js';
 import { WebFleet } from '../support/access/web-fleet.js';
 import { sharedChromium } from '../support/chromium.js';
-import { expectSound, expectSoundInLongRun, Pages, SOON_MS } from '../support/console/pages.js';
+import { beyondWindow, expectSound, expectSoundInLongRun, Pages, SOON_MS } from '../support/console/pages.js';
 import { enter, PROMPT, waitForText } from '../support/console/terminal-screen.js';
 import { freePort } from '../support/free-port.js';
 import { needsEngine } from '../support/hosts/engines.js';
@@ -128,6 +128,32 @@ describe('an instance that runs a real container', needsEngine('podman', 'chromi
       await page.getByText('You are signed out').first().waitFor();
       expect(await page.evaluate(() => JSON.stringify(sessionStorage))).toBe('{}');
     }));
+
+  it("has the keys that a phone's keyboard lacks", () =>
+    pages.with(
+      screen('?tab=terminal'),
+      web.renter,
+      async ({ page }) => {
+        // The shell's own empty lines don't take the little space.
+        await waitForText(page, /^\S.*[#$] ?$/s);
+        const press = (name: string) => page.getByRole('button', { name, exact: true }).click();
+        await enter(page, 'echo twi""ce');
+        await waitForText(page, '\ntwice\n');
+        await press('Arrow up');
+        await page.keyboard.press('Enter');
+        await waitForText(page, /\ntwice\n.*\ntwice\n/s);
+        await enter(page, 'sleep 600');
+        await press('Ctrl');
+        await page.keyboard.type('c');
+        await waitForText(page, /\^C\n.*[#$] ?$/);
+        // Ctrl applies to one key only.
+        await page.keyboard.type('ls -d /workspa');
+        await press('Tab');
+        await waitForText(page, /ls -d \/workspace\/?$/);
+        expect(await beyondWindow(page)).toBeLessThanOrEqual(0);
+      },
+      { width: 390 },
+    ));
 
   it('shows, downloads and uploads files regardless of their names', () =>
     pages.with(screen('?tab=files'), web.renter, async ({ page, complaints }) => {

@@ -33,7 +33,8 @@ describe('volumes in the console', needs('chromium'), () => {
       await dialog.getByLabel('Size (GB)').fill('60');
       await dialog.getByText('It will cost 0.006 USD per hour.').waitFor();
       await dialog.getByRole('button', { name: 'Grow', exact: true }).click();
-      await page.getByRole('cell', { name: '60', exact: true }).waitFor();
+      await page.getByText('0 of 60 GB', { exact: true }).waitFor();
+      await page.getByText('≈ 4.32 USD per month').first().waitFor();
       expect(await sizes()).toEqual([{ name: 'data <b>', sizeGb: 60, priceHr: 0.006 }]);
 
       await page.getByRole('button', { name: 'Actions for data <b>' }).click();
@@ -53,10 +54,12 @@ describe('volumes in the console', needs('chromium'), () => {
       `insert into volume_snapshot (volume_id, id, at, size_bytes) values ($1, repeat('ab', 32), now(), 1500000000)`,
       [id],
     );
+    await here.sql('update volume set stored_bytes = 1500000000 where id = $1', [id]);
     await here.pages.with('/volumes', renter, async ({ page, complaints }) => {
       const dialog = page.getByRole('dialog');
-      await page.getByRole('button', { name: 'Actions for work', exact: true }).click();
-      await page.getByRole('menuitem', { name: 'Snapshots work', exact: true }).click();
+      await page.getByText('1.5 of 10 GB').waitFor();
+      await page.getByText('15% of the size').waitFor();
+      await page.getByRole('button', { name: 'Show snapshots of work', exact: true }).click();
       await dialog.getByText('1.5 GB').waitFor();
       await dialog.getByText('your own restic').waitFor();
       await dialog.getByRole('button', { name: 'Create volume from it' }).click();
@@ -98,8 +101,7 @@ describe('volumes in the console', needs('chromium'), () => {
       renter.graphql(`mutation { createVolume(input: { name: "${name}", sizeGb: 10 }) { id } }`);
     const both = [await create('one'), await create('two')].map(({ body }) => body.data.createVolume.id);
     await here.pages.with('/volumes', renter, async ({ page, complaints }) => {
-      await page.getByRole('button', { name: 'Actions for one' }).click();
-      await page.getByRole('menuitem', { name: 'Deploy with one' }).click();
+      await page.getByRole('button', { name: 'Deploy with one' }).click();
       const deploy = page.getByRole('button', { name: /^Deploy for/ });
       await page.getByText('Disk and volumes').click();
       const chosen = [await page.getByLabel('Volume of volume 1').inputValue()];

@@ -86,9 +86,9 @@ export function Menu({ label, items, children }: Props) {
         onKeyDown={move}
       >
         {isOpen &&
-          items.map(({ name, note, icon, label: itemLabel, isDanger = false, onChoose }) => (
+          items.map(({ name, note, icon, label: itemLabel, isDanger = false, onChoose }, place) => (
             <button
-              key={icon}
+              key={place}
               type="button"
               role="menuitem"
               tabIndex={-1}

@@ -11,8 +11,10 @@ import { Icon } from '../parts/icon.js';
 import { LocalTime } from '../parts/local-time.js';
 import { Menu, type MenuItem } from '../parts/menu.js';
 import { Empty, Failure } from '../parts/notice.js';
+import { usePageClass } from '../parts/use-page-class.js';
 import { type FolderView, openFolder } from '../state/folder.js';
-import { query, setQuery, withQuery } from '../state/location.js';
+import { go, query, setQuery, withQuery } from '../state/location.js';
+import { download } from '../state/save-file.js';
 import { addUploads, MAX_UPLOADS, uploadsDone } from '../state/uploads.js';
 import { useWork } from '../state/work.js';
 import { texts } from '../texts/en/files.js';
@@ -27,6 +29,8 @@ interface Props {
 }
 
 const WORKSPACE = '/workspace';
+/** Number of places that every instance has: the working folder and the root. */
+const MAIN_PLACES = 2;
 /** Number of rows drawn at first, and number added each time the user requests more. */
 const ROWS = 500;
 /** The parameter with the text that the listed names contain. */
@@ -43,8 +47,9 @@ export function Files({ id, volumes }: Props) {
   useEffect(() => view.go(requested === null ? places : [requested]), [view, requested, kept]);
   useEffect(() => uploadsDone.subscribe(() => view.again()), [view]);
   useEffect(() => view.end, [view]);
+  usePageClass('filled');
   return (
-    <div class="stack">
+    <div class="stack fills">
       <Uploads id={id} />
       <FolderPanel id={id} view={view} places={places} />
     </div>
@@ -95,6 +100,10 @@ function FolderPanel({ id, view, places }: FolderProps) {
       onDrop={drop}
     >
       <div class="panel-head toolbar">
+        <div class="file-way">
+          <Steps path={path} />
+          {places.length > MAIN_PLACES && <Places places={places} />}
+        </div>
         <div class="search-field">
           <Icon name="search" />
           <input
@@ -132,10 +141,6 @@ function FolderPanel({ id, view, places }: FolderProps) {
           <FileChooser chooser={chooser} label={texts.toUpload} onChosen={add} />
         </div>
       </div>
-      <div class="file-places">
-        <Steps path={path} />
-        <Places places={places} path={path} />
-      </div>
       {problem.value !== null && (
         <p class="notice warn" role="alert">
           {problem.value}
@@ -145,7 +150,20 @@ function FolderPanel({ id, view, places }: FolderProps) {
       {folder === null
         ? view.error.value === null && <p class="padded quiet">{texts.reading}</p>
         : view.error.value === null && <Entries key={path} id={id} view={view} path={path} folder={folder} />}
-      {folder !== null && folder.entries.length > 0 && <p class="small quiet drop-hint">{texts.dropHint}</p>}
+      {folder !== null && view.error.value === null && (
+        <div class="drop-zone">
+          {folder.entries.length === 0 ? (
+            <Empty icon="folder" title={texts.empty}>
+              {texts.emptyHint}
+            </Empty>
+          ) : (
+            <p class="small quiet drop-hint">
+              <Icon name="upload" />
+              {texts.dropHint}
+            </p>
+          )}
+        </div>
+      )}
       {isCreating.value && (
         <NewFolder
           id={id}
@@ -162,7 +180,7 @@ function FolderPanel({ id, view, places }: FolderProps) {
 
 const atPath = (path: string) => withQuery({ tab: 'files', path, [FIND]: null });
 
-/** Shows the path from the root. */
+/** Shows the path from the root, in which each folder is a link. */
 function Steps({ path }: { path: string }) {
   const steps = stepsOf(path);
   return (
@@ -170,8 +188,13 @@ function Steps({ path }: { path: string }) {
       <ol>
         {steps.map((step, place) => (
           <li key={step.path}>
-            <a href={atPath(step.path)} aria-current={place === steps.length - 1 ? 'location' : undefined}>
-              <bdi>{visible(step.name)}</bdi>
+            <a
+              href={atPath(step.path)}
+              aria-current={place === steps.length - 1 ? 'location' : undefined}
+              aria-label={place === 0 ? texts.root : undefined}
+              title={place === 0 ? texts.root : undefined}
+            >
+              {place === 0 ? <Icon name="server" /> : <bdi>{visible(step.name)}</bdi>}
             </a>
           </li>
         ))}
@@ -180,21 +203,17 @@ function Steps({ path }: { path: string }) {
   );
 }
 
-/** Links to the folders that usually contain a renter's files. */
-function Places({ places, path }: { places: readonly string[]; path: string }) {
-  return (
-    <nav aria-label={texts.places} class="places">
-      {places.map((place) => (
-        <a key={place} class="small" href={atPath(place)} aria-current={place === path ? 'location' : undefined}>
-          <Icon name={place === '/' ? 'server' : place === WORKSPACE ? 'folder' : 'hard-drive'} />
-          <bdi>
-            {place === '/' ? texts.root : place === WORKSPACE ? texts.workspace : visible(stepsOf(place).at(-1)!.name)}
-          </bdi>
-        </a>
-      ))}
-    </nav>
-  );
-}
+/** Lists the folders that usually contain a renter's files, including the volumes. */
+const Places = ({ places }: { places: readonly string[] }) => (
+  <Menu
+    label={texts.places}
+    items={places.map((place) => ({
+      name: place === '/' ? texts.root : place === WORKSPACE ? texts.workspace : visible(stepsOf(place).at(-1)!.name),
+      icon: place === '/' ? 'server' : place === WORKSPACE ? 'folder' : 'hard-drive',
+      onChoose: () => go(atPath(place)),
+    }))}
+  />
+);
 
 interface EntriesProps {
   id: string;
@@ -214,12 +233,7 @@ function Entries({ id, view, path, folder }: EntriesProps) {
     [folder, order.value, isBackwards.value],
   );
   const entries = useMemo(() => all.filter(({ name }) => hasText(name, find)), [all, find]);
-  if (all.length === 0)
-    return (
-      <Empty icon="folder" title={texts.empty}>
-        <p>{texts.emptyHint}</p>
-      </Empty>
-    );
+  if (all.length === 0) return null;
   const heading = (by: Order, name: string, isNumber = false) => (
     <th
       scope="col"
@@ -364,11 +378,6 @@ function Entry({ id, path, entry, onRemove }: EntryProps) {
       </td>
     </tr>
   );
-}
-
-/** Downloads a file like a link would. */
-function download(href: string, name: string): void {
-  Object.assign(document.createElement('a'), { href, download: name }).click();
 }
 
 /** Sorts entries, with folders first. */

@@ -53,7 +53,7 @@ export function InstanceScreen({ id }: { id: string }) {
   if (instance === null) return <NoInstance error={error.value} isAnswered={data.value !== null} />;
   const start = instance.status === 'STOPPED' ? (read?.canStart ?? null) : null;
   return (
-    <div class="stack instance">
+    <div class="stack instance" data-tab={chosenTab(tabsOf(instance))}>
       <div class="instance-head">
         <a class="small quiet back" href="/instances">
           <Icon name="chevron-left" />
@@ -150,7 +150,7 @@ function Chosen(props: OverviewProps) {
         <Stage instance={instance} start={start} />
       </section>
     );
-  if (tab === 'terminal') return <Terminals id={id} />;
+  if (tab === 'terminal') return <Terminals id={id} user={read?.launch?.user ?? null} />;
   // The paths of the instance's volumes are only known once its details have been read.
   return read === null ? (
     <p class="quiet">{texts.moment}</p>

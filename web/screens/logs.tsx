@@ -1,9 +1,13 @@
 import { signal, useComputed, useSignal, useSignalEffect } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { levelOf } from '../figures/log-level.js';
 import { logAddress } from '../graph/files.js';
 import { Icon } from '../parts/icon.js';
+import { Menu } from '../parts/menu.js';
 import { Failure } from '../parts/notice.js';
+import { usePageClass } from '../parts/use-page-class.js';
 import { type Block, findIn, followLog, type LogLine, MAX_LINES, patternOf, TAIL } from '../state/log-lines.js';
+import { download } from '../state/save-file.js';
 import { texts } from '../texts/en/logs.js';
 
 /** The view follows new lines while it is within this many pixels of the end. */
@@ -23,6 +27,7 @@ interface Match {
 export function Logs({ id }: { id: string }) {
   const log = useMemo(() => followLog(id), [id]);
   useEffect(() => log.end, [log]);
+  usePageClass('filled', 'one-window');
   const view = useRef<HTMLDivElement>(null);
   const isAtEnd = useSignal(true);
   const wanted = useSignal('');
@@ -32,6 +37,11 @@ export function Logs({ id }: { id: string }) {
   const toEnd = () => {
     if (view.current !== null) view.current.scrollTop = view.current.scrollHeight;
   };
+  useEffect(() => {
+    const observer = new ResizeObserver(() => isAtEnd.peek() && toEnd());
+    observer.observe(view.current!);
+    return () => observer.disconnect();
+  }, []);
   useSignalEffect(() => {
     log.blocks.value;
     hasTimes.value;
@@ -56,8 +66,9 @@ export function Logs({ id }: { id: string }) {
   const lines = blocks?.reduce((sum, block) => sum + block.lines.length, 0) ?? 0;
   const count = matches.value.length;
   const at = placeOf(matches.value, chosen.value);
+  const address = logAddress(id, hasTimes.value);
   return (
-    <section class="panel" aria-label={texts.title}>
+    <section class="panel log-panel fills" aria-label={texts.title}>
       <div class="panel-head toolbar">
         <form
           class="row log-search"
@@ -84,23 +95,55 @@ export function Logs({ id }: { id: string }) {
               }}
             />
           </div>
-          <button type="submit" class="ghost" aria-label={texts.before} disabled={count === 0}>
-            <Icon name="chevron-up" />
-          </button>
-          <button type="button" class="ghost" aria-label={texts.next} disabled={count === 0} onClick={() => choose(1)}>
-            <Icon name="chevron-down" />
-          </button>
           <span role="status" class="small quiet figure">
             {wanted.value !== '' && (at < 0 ? texts.found(count) : texts.at(at + 1, count))}
           </span>
+          {wanted.value !== '' && (
+            <>
+              <button type="submit" class="ghost" aria-label={texts.before} disabled={count === 0}>
+                <Icon name="chevron-up" />
+              </button>
+              <button
+                type="button"
+                class="ghost"
+                aria-label={texts.next}
+                disabled={count === 0}
+                onClick={() => choose(1)}
+              >
+                <Icon name="chevron-down" />
+              </button>
+            </>
+          )}
         </form>
-        <div class="row">
+        <div class="row log-options">
           <Toggle name={texts.times} icon="clock" of={hasTimes} />
           <Toggle name={texts.wrap} icon="wrap-text" of={isWrapped} />
-          <a class="button" href={logAddress(id, hasTimes.value)} download>
+          <a class="button" href={address} download>
             <Icon name="download" />
-            <span class="toolbar-text">{texts.download}</span>
+            {texts.download}
           </a>
+        </div>
+        <div class="log-menu">
+          <Menu
+            label={texts.options}
+            items={[
+              {
+                name: hasTimes.value ? texts.hideTimes : texts.showTimes,
+                icon: 'clock',
+                onChoose: () => {
+                  hasTimes.value = !hasTimes.value;
+                },
+              },
+              {
+                name: isWrapped.value ? texts.dontWrap : texts.doWrap,
+                icon: 'wrap-text',
+                onChoose: () => {
+                  isWrapped.value = !isWrapped.value;
+                },
+              },
+              { name: texts.download, icon: 'download', onChoose: () => download(address, '') },
+            ]}
+          />
         </div>
       </div>
       <Failure error={log.error.value} />
@@ -108,7 +151,7 @@ export function Logs({ id }: { id: string }) {
         {/* biome-ignore lint/a11y/useSemanticElements: lines are no fields */}
         <div
           ref={view}
-          class={`log mono${isWrapped.value ? '' : ' unwrapped'}`}
+          class={`log mono${isWrapped.value ? '' : ' unwrapped'}${hasTimes.value ? ' timed' : ''}`}
           role="group"
           aria-label={texts.lines}
           // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be reached by keyboard
@@ -145,7 +188,14 @@ export function Logs({ id }: { id: string }) {
         )}
       </div>
       <p class="small quiet log-foot">
-        <span>{blocks !== null && log.error.value === null && texts.live(lines)}</span>
+        <span>
+          {blocks !== null && log.error.value === null && (
+            <>
+              <span class="dot good" aria-hidden="true" />
+              {texts.live(lines)}
+            </>
+          )}
+        </span>
         {lines >= TAIL && <span>{texts.cut(MAX_LINES)}</span>}
       </p>
     </section>
@@ -163,7 +213,7 @@ function Toggle({ name, icon, of }: { name: string; icon: string; of: { value: b
       }}
     >
       <Icon name={icon} />
-      <span class="toolbar-text">{name}</span>
+      {name}
     </button>
   );
 }
@@ -203,9 +253,9 @@ interface LineProps {
   isTimed: boolean;
 }
 
-function Line({ line: { time, isError, text }, pattern, chosen, isTimed }: LineProps) {
+function Line({ line: { number, time, isError, text }, pattern, chosen, isTimed }: LineProps) {
   return (
-    <div class={isError ? 'log-line error' : 'log-line'}>
+    <div class={`log-line ${levelOf(text) ?? ''}`} data-number={number}>
       {isTimed && <time dateTime={time} title={time}>{`${time.slice(11, 23)} `}</time>}
       {isError && <code class="log-mark">err</code>}
       <span class="log-text">{pattern === null ? text || '\u200b' : marked(text, pattern, chosen)}</span>

@@ -17,8 +17,13 @@ const MAX_TITLE = 60;
 /** If the output begins in the middle of a line, up to this many bytes may belong to the rest of that line. */
 const MAX_REST_BYTES = 4_096;
 const SHELL_BYTES = 16;
-const NEWLINE = 10;
+const [NEWLINE, RETURN] = [10, 13];
 const READER = 'terminal-screen-reader';
+
+/** Keys that phones lack, with the letter that ends an arrow's control sequence or the character that is sent. */
+const PHONE_KEYS = { escape: '\u001b', tab: '\t', up: 'A', down: 'B', right: 'C', left: 'D' } as const;
+
+export type PhoneKey = keyof typeof PHONE_KEYS;
 
 defineAdoptedStyle();
 
@@ -38,6 +43,8 @@ export class TerminalSession {
   readonly title = signal('');
   /** Whether this is a different shell from the one shown before. */
   readonly isNew = signal(false);
+  /** Whether Ctrl applies to the next character that is typed. */
+  readonly isCtrl = signal(false);
   readonly #terminal: Terminal;
   readonly #fit = new FitAddon();
   readonly #resizes = new ResizeObserver(() => this.fit());
@@ -83,7 +90,7 @@ export class TerminalSession {
       onOutput: (bytes) => this.#write(bytes),
     });
     terminal.onData((text) => {
-      if (this.#shown >= this.#answeredUntil) this.line.type(text);
+      if (this.#shown >= this.#answeredUntil) this.line.type(this.#withCtrl(text));
     });
     terminal.onBinary((text) => this.line.typeBytes(Uint8Array.from(text, (character) => character.charCodeAt(0))));
     terminal.onResize(({ cols, rows }) => this.line.resize(cols, rows));
@@ -115,6 +122,27 @@ export class TerminalSession {
 
   focus(): void {
     this.#terminal.focus();
+  }
+
+  /** Types a key that phones lack. With Ctrl, an arrow moves by words. */
+  press(key: PhoneKey): void {
+    const code = PHONE_KEYS[key];
+    const isArrow = /[A-D]/.test(code);
+    const start = this.isCtrl.peek()
+      ? '\u001b[1;5'
+      : this.#terminal.modes.applicationCursorKeysMode
+        ? '\u001bO'
+        : '\u001b[';
+    this.isCtrl.value = false;
+    this.#terminal.input(isArrow ? start + code : code);
+    this.focus();
+  }
+
+  /** Returns the control character of a typed letter if Ctrl is pressed, and otherwise the text unchanged. */
+  #withCtrl(text: string): string {
+    if (!this.isCtrl.peek() || !/^[@-_a-z]$/.test(text)) return text;
+    this.isCtrl.value = false;
+    return String.fromCharCode(text.charCodeAt(0) & 31);
   }
 
   /** Resizes the terminal to fit its element. */
@@ -178,7 +206,13 @@ export class TerminalSession {
     const place = this.line.received;
     const life = this.#life;
     // The output begins in the middle of a line or of a control sequence.
-    const begin = this.#isRest ? bytes.subarray(0, MAX_REST_BYTES).indexOf(NEWLINE) + 1 : 0;
+    let begin = this.#isRest ? bytes.subarray(0, MAX_REST_BYTES).indexOf(NEWLINE) + 1 : 0;
+    // Some shells begin with empty lines, to set themselves apart from earlier output.
+    if (place === bytes.length)
+      begin = Math.max(
+        0,
+        bytes.findIndex((byte) => byte !== NEWLINE && byte !== RETURN),
+      );
     this.#isRest = false;
     this.#terminal.write(bytes.subarray(begin), () => {
       if (life !== this.#life) return;

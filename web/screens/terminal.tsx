@@ -1,12 +1,14 @@
 import { useSignal } from '@preact/signals';
 import type { RefObject } from 'preact';
-import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { visible } from '../figures/visible.js';
 import { Dialog } from '../parts/dialog.js';
 import { Icon } from '../parts/icon.js';
-import { Menu } from '../parts/menu.js';
+import { Menu, type MenuItem } from '../parts/menu.js';
+import { usePageClass } from '../parts/use-page-class.js';
 import { setQuery } from '../state/location.js';
 import type { LineState } from '../state/terminal-line.js';
+import { texts as house } from '../texts/en/house.js';
 import { texts } from '../texts/en/terminal.js';
 import {
   endTerminal,
@@ -14,14 +16,21 @@ import {
   MAX_TERMINALS,
   newTerminal,
   openTerminals,
+  type PhoneKey,
   readsAloud,
   setReadsAloud,
   type TerminalSession,
   terminalsOf,
 } from './terminal-session.js';
 
+interface Props {
+  id: string;
+  /** The user that the instance was launched with, or null for the image's own. */
+  user: string | null;
+}
+
 /** Shows an instance's terminal tabs, one of which is visible at a time. */
-export function Terminals({ id }: { id: string }) {
+export function Terminals({ id, user }: Props) {
   const chosen = useSignal<TerminalSession | null>(null);
   const panel = useRef<HTMLElement>(null);
   const { isFull, toggle } = useFullScreen(panel);
@@ -31,19 +40,22 @@ export function Terminals({ id }: { id: string }) {
     // The shell of a new instance is now open.
     setQuery({ new: null }, { replace: true });
   }, [id]);
-  useLayoutEffect(() => {
-    document.documentElement.classList.add('with-terminal');
-    return () => document.documentElement.classList.remove('with-terminal');
-  }, []);
+  usePageClass('filled', 'one-window');
+  useVisibleArea();
   const all = terminalsOf(id);
   const shown = all.find((each) => each === chosen.value) ?? all[0] ?? null;
   const begin = (isRoot: boolean) => {
     chosen.value = newTerminal(id, isRoot);
   };
+  const asRoot: MenuItem = {
+    name: texts.newAsRoot,
+    icon: 'square-terminal',
+    onChoose: () => begin(true),
+  };
   return (
     <section
       ref={panel}
-      class="panel terminals"
+      class="panel terminals fills"
       aria-label={texts.title}
       onKeyDown={(event) => {
         if (!isFullScreenKey(event)) return;
@@ -66,13 +78,10 @@ export function Terminals({ id }: { id: string }) {
           <Icon name="plus" />
           <span class="toolbar-text">{texts.new}</span>
         </button>
-        <button type="button" class="plain" onClick={() => begin(true)} disabled={all.length >= MAX_TERMINALS}>
-          <Icon name="plus" />
-          {texts.newAsRoot}
-        </button>
         <Menu
           label={texts.menu}
           items={[
+            ...(user === 'root' || user === '0' || all.length >= MAX_TERMINALS ? [] : [asRoot]),
             {
               name: readsAloud.value ? texts.dontReadAloud : texts.readAloud,
               icon: 'eye',
@@ -192,8 +201,74 @@ function Shown({ of, onBegin }: { of: TerminalSession; onBegin(): void }) {
         {state.kind !== 'open' && <State state={state} onAgain={again} onRestart={restart} />}
       </div>
       <div ref={place} class="terminal-place" />
+      <PhoneKeys of={of} />
     </>
   );
+}
+
+const PHONE_KEYS: readonly (readonly [PhoneKey, string])[] = [
+  ['escape', 'Esc'],
+  ['tab', 'Tab'],
+  ['left', '←'],
+  ['up', '↑'],
+  ['down', '↓'],
+  ['right', '→'],
+];
+
+/** Offers the keys that a phone's keyboard lacks. Ctrl applies to the next key. */
+function PhoneKeys({ of }: { of: TerminalSession }) {
+  return (
+    <div class="terminal-phone-keys" role="toolbar" aria-label={texts.phoneKeys}>
+      <button
+        type="button"
+        aria-pressed={of.isCtrl.value}
+        onMouseDown={keepFocus}
+        onClick={() => {
+          of.isCtrl.value = !of.isCtrl.value;
+        }}
+      >
+        {house.control}
+      </button>
+      {PHONE_KEYS.map(([key, label]) => (
+        <button
+          key={key}
+          type="button"
+          aria-label={texts.phoneKey[key]}
+          onMouseDown={keepFocus}
+          onClick={() => of.press(key)}
+        >
+          {label}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+/** Without the focus on the terminal, the phone would close its keyboard. */
+const keepFocus = (event: MouseEvent) => event.preventDefault();
+
+/** Part of the window's height that only a keyboard takes. */
+const KEYBOARD = 0.25;
+
+/** Publishes the area above a phone's keyboard to the style sheet, because the keyboard doesn't change the window's size. */
+function useVisibleArea(): void {
+  useEffect(() => {
+    const area = window.visualViewport;
+    if (area === null) return;
+    const { classList, style } = document.documentElement;
+    const update = () => {
+      classList.toggle('typing', area.scale === 1 && area.height < innerHeight * (1 - KEYBOARD));
+      style.setProperty('--visible-top', `${area.offsetTop}px`);
+      style.setProperty('--visible-height', `${area.height}px`);
+    };
+    area.addEventListener('resize', update);
+    area.addEventListener('scroll', update);
+    return () => {
+      area.removeEventListener('resize', update);
+      area.removeEventListener('scroll', update);
+      classList.remove('typing');
+    };
+  }, []);
 }
 
 function State({ state, onAgain, onRestart }: { state: LineState; onAgain(): void; onRestart(): void }) {

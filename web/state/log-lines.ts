@@ -8,6 +8,8 @@ import { keepFollowing } from './stream.js';
 export interface LogLine {
   /** A number that increases with each line. */
   key: number;
+  /** Its place among the lines received on this connection, counted from 1. */
+  number: number;
   time: string;
   isError: boolean;
   text: string;
@@ -44,24 +46,27 @@ export function followLog(id: string): FollowedLog {
   let waiting: Received[number][] = [];
   let frame = 0;
   let lastKey = 0;
+  /** Number of complete lines. */
+  let count = 0;
   /** Blocks of complete lines. */
   let whole: readonly Block[] = [];
   /** Incomplete lines by stream, which are shown after the others. */
   const growing = new Map<Received[number]['stream'], Received[number]>();
-  const lineOf = ({ time, stream, text }: Received[number]): LogLine => {
+  const lineOf = ({ time, stream, text }: Received[number], place: number): LogLine => {
     lastKey += 1;
-    return { key: lastKey, time, isError: stream === 'STDERR', text: plainText(text) };
+    return { key: lastKey, number: count + place + 1, time, isError: stream === 'STDERR', text: plainText(text) };
   };
   const flush = () => {
     frame = 0;
-    const lines: LogLine[] = [];
+    const complete: typeof waiting = [];
     for (const line of waiting) {
       growing.delete(line.stream);
       if (line.isPartial) growing.set(line.stream, line);
-      else lines.push(lineOf(line));
+      else complete.push(line);
     }
     waiting = [];
-    whole = kept(added(whole, lines));
+    whole = kept(added(whole, complete.map(lineOf)));
+    count += complete.length;
     const last = [...growing.values()].map(lineOf);
     blocks.value = last.length === 0 ? whole : [...whole, { key: last[0]!.key, lines: last }];
   };
@@ -74,6 +79,7 @@ export function followLog(id: string): FollowedLog {
       onOpen: () => {
         waiting = [];
         whole = [];
+        count = 0;
         growing.clear();
         blocks.value = [];
         error.value = null;

@@ -7,9 +7,11 @@ export interface Download {
 /** Lets the user save text as a file. */
 export function saveFile({ name, type, content }: Download): void {
   const address = URL.createObjectURL(new Blob([content], { type }));
-  const link = document.createElement('a');
-  link.href = address;
-  link.download = name;
-  link.click();
+  download(address, name);
   URL.revokeObjectURL(address);
+}
+
+/** Downloads a file like a link would. */
+export function download(href: string, name: string): void {
+  Object.assign(document.createElement('a'), { href, download: name }).click();
 }

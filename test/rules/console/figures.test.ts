@@ -3,6 +3,7 @@ import { NOTES } from '../../../src/domain/fleet/service-gaps.js';
 import { csv } from '../../../web/figures/csv.js';
 import { startOfDay } from '../../../web/figures/day.js';
 import { kindsFirst } from '../../../web/figures/kinds-first.js';
+import { levelOf } from '../../../web/figures/log-level.js';
 import { accrued, exact, loneRate, micro, plainUsd, rate, sum, usd } from '../../../web/figures/money.js';
 import { serviceCreditText } from '../../../web/figures/service-credit.js';
 import { ticks, tickText } from '../../../web/figures/ticks.js';
@@ -21,6 +22,19 @@ it.each([
   [null, 0, null],
 ])("the URL's day %s plus %s ms begins at %s", (day, later, instant) => {
   expect(startOfDay(day, later)).toBe(instant);
+});
+
+it.each([
+  ['ERROR: out of memory', 'bad'],
+  ['Traceback (most recent call last):', 'bad'],
+  ['torch.OutOfMemoryError: CUDA out of memory', 'bad'],
+  ['{"level":"error","msg":"lost"}', 'bad'],
+  ['2026-11-27 17:00:12 WARNING skipped a step', 'warn'],
+  ['step 100 loss 1.2 errors 0', null],
+  ['terror and forewarning', null],
+  ['', null],
+])('the log line "%s" has level %s', (line, level) => {
+  expect(levelOf(line)).toBe(level);
 });
 
 describe('money on the page', () => {

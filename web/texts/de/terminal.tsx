@@ -3,7 +3,16 @@ import type { texts as english } from '../en/terminal.js';
 export const texts: typeof english = {
   title: 'Terminals',
   new: 'Neues Terminal',
-  newAsRoot: 'Als root',
+  newAsRoot: 'Neues Terminal als root',
+  phoneKeys: 'Tasten',
+  phoneKey: {
+    escape: 'Escape',
+    tab: 'Tabulator',
+    up: 'Pfeil nach oben',
+    down: 'Pfeil nach unten',
+    left: 'Pfeil nach links',
+    right: 'Pfeil nach rechts',
+  },
   menu: 'Optionen des Terminals',
   readAloud: 'Screenreader-Modus einschalten',
   dontReadAloud: 'Screenreader-Modus ausschalten',

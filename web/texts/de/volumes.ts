@@ -1,25 +1,53 @@
 import { number } from '../../figures/number.js';
 import type { texts as english } from '../en/volumes.js';
+import { listed } from '../plural.js';
 
 export const texts: typeof english = {
   create: 'Neues Volume',
-  lead: 'Ein Volume ist Ihr eigener Datenträger. Seine Daten werden alle paar Minuten und beim Anhalten einer Instanz gesichert, sodass Sie auf jeder Maschine weiterarbeiten können.',
   yours: 'Ihre Volumes',
   none: 'Noch keine Volumes',
-  noneHint: 'Erstellen Sie eines und wählen Sie es aus, wenn Sie eine Maschine mieten.',
+  noneHint:
+    'Ein Volume ist Ihr eigener Datenträger und überdauert die gemieteten Maschinen. Erstellen Sie eines und wählen Sie es beim Mieten aus.',
+
+  totals: 'Alle Volumes',
+  figures: { count: 'Volumes', size: 'Größe', stored: 'Gesichert', cost: 'Aktuelle Kosten' },
+  inUse: (used, free) =>
+    listed([
+      [used, `${number(used)} genutzt`],
+      [free, `${number(free)} frei`],
+    ]),
+  perGb: (usd) => `${usd} USD/h je GB`,
+  ofSize: (share) => `${share} der Größe`,
+  nothingStored: 'noch nichts gesichert',
+  perMonth: (usd) => `≈ ${usd} USD im Monat`,
+
   name: 'Name',
-  size: 'Größe (GB)',
-  stored: 'Gesichert (GB)',
+  stored: 'Gesichert',
+  storedOf: (stored, size) => `${stored} von ${size} GB`,
   rate: 'USD/h',
   usedBy: 'Genutzt von',
   lastSnapshot: 'Letzter Snapshot',
   actions: 'Aktionen',
-  in30Days: (usd) => `${usd} USD in 30 Tagen`,
-  total: (gb) => `${number(gb)} GB`,
-  unused: 'nicht verwendet',
+  unused: 'frei',
   noSnapshot: 'noch nicht gesichert',
+  showSnapshots: 'Snapshots anzeigen',
+  snapshotsOf: (volume) => `Snapshots anzeigen: ${volume}`,
   deploy: 'Mit diesem Volume mieten',
+  deployIt: 'Mieten',
   deployWith: (volume) => `Mit ${volume} mieten`,
   tasks: { moments: 'Snapshots', restic: 'Daten kopieren', grow: 'Vergrößern', delete: 'Löschen' },
   taskOf: (task, volume) => `${task}: ${volume}`,
+
+  how: 'So funktionieren Volumes',
+  points: [
+    ['Automatisch gesichert', 'Alle paar Minuten, während eine Instanz das Volume nutzt, und immer, wenn sie anhält.'],
+    [
+      'Auf jeder Maschine nutzbar',
+      'Mieten Sie mit dem Volume eine beliebige Maschine, die Container ausführt. Die Dateien sind da, bevor Ihr Programm startet.',
+    ],
+    [
+      'Snapshots zum Wiederherstellen',
+      'Der letzte Snapshot jeder der letzten 24 Stunden und der letzten 7 Tage bleibt erhalten. Aus jedem können Sie ein neues Volume erstellen.',
+    ],
+  ],
 };

@@ -1,7 +1,16 @@
 export const texts = {
   title: 'Terminals',
   new: 'New terminal',
-  newAsRoot: 'As root',
+  newAsRoot: 'New terminal as root',
+  phoneKeys: 'Keys',
+  phoneKey: {
+    escape: 'Escape',
+    tab: 'Tab',
+    up: 'Arrow up',
+    down: 'Arrow down',
+    left: 'Arrow left',
+    right: 'Arrow right',
+  },
   menu: 'Terminal options',
   readAloud: 'Turn on screen reader mode',
   dontReadAloud: 'Turn off screen reader mode',

@@ -1,25 +1,53 @@
 import { number } from '../../figures/number.js';
+import { listed } from '../plural.js';
 
 /** The account's volumes. */
 export const texts = {
   create: 'New volume',
-  lead: 'A volume is your own disk. Its data is saved every few minutes and when an instance stops, so you can continue your work on any machine.',
   yours: 'Your volumes',
   none: 'No volumes yet',
-  noneHint: 'Create one and choose it when you deploy.',
+  noneHint:
+    'A volume is your own disk, which outlives the machines you rent. Create one and choose it when you deploy.',
+
+  totals: 'All volumes',
+  figures: { count: 'Volumes', size: 'Size', stored: 'Stored', cost: 'Current cost' },
+  inUse: (used: number, free: number) =>
+    listed([
+      [used, `${number(used)} in use`],
+      [free, `${number(free)} free`],
+    ]),
+  perGb: (usd: string) => `${usd} USD/h per GB`,
+  ofSize: (share: string) => `${share} of the size`,
+  nothingStored: 'nothing saved yet',
+  perMonth: (usd: string) => `≈ ${usd} USD per month`,
+
   name: 'Name',
-  size: 'Size (GB)',
-  stored: 'Stored (GB)',
+  stored: 'Stored',
+  storedOf: (stored: string, size: string) => `${stored} of ${size} GB`,
   rate: 'USD/h',
   usedBy: 'Used by',
   lastSnapshot: 'Last snapshot',
   actions: 'Actions',
-  in30Days: (usd: string) => `${usd} USD in 30 days`,
-  total: (gb: number) => `${number(gb)} GB`,
-  unused: 'not in use',
+  unused: 'free',
   noSnapshot: 'not saved yet',
+  showSnapshots: 'Show snapshots',
+  snapshotsOf: (volume: string) => `Show snapshots of ${volume}`,
   deploy: 'Deploy with this volume',
+  deployIt: 'Deploy',
   deployWith: (volume: string) => `Deploy with ${volume}`,
   tasks: { moments: 'Snapshots', restic: 'Copy data', grow: 'Grow', delete: 'Delete' },
   taskOf: (task: string, volume: string) => `${task} ${volume}`,
+
+  how: 'How volumes work',
+  points: [
+    ['Saved automatically', 'Every few minutes while an instance uses the volume, and whenever that instance stops.'],
+    [
+      'Moves between machines',
+      'Deploy with the volume on any machine that runs containers. Its files are there before your program starts.',
+    ],
+    [
+      'Snapshots are restore points',
+      'The last snapshot of each of the last 24 hours and 7 days is kept. Create a new volume from any of them.',
+    ],
+  ],
 };
