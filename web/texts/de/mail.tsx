@@ -3,7 +3,6 @@ import type { texts as english } from '../en/mail.js';
 
 export const texts: typeof english = {
   title: 'E-Mail',
-  what: 'Sendet dieselben Ereignisse an eine E-Mail-Adresse.',
   paused: (address, since, why) => (
     <>
       E-Mails an {address} sind seit {since} ausgesetzt: <span lang="en">{why}</span>. Geben Sie die Adresse erneut ein,
@@ -27,8 +26,12 @@ export const texts: typeof english = {
       {waiting > 0 && `; ${number(waiting)} in der Warteschlange`}.
     </>
   ),
-  address: 'Adresse',
-  none: 'keine',
+  none: 'Geben Sie Ihre Adresse an, um per E-Mail benachrichtigt zu werden.',
+  notOffered: 'Dieser Dienst versendet keine E-Mails. Erstellen Sie einen Webhook, um benachrichtigt zu werden.',
+  add: 'Adresse angeben',
+  isActive: 'aktiv',
+  isUnconfirmed: 'unbestätigt',
+  isPaused: 'pausiert',
   test: 'Test-E-Mail senden',
   delete: 'Adresse löschen …',
   deleteNow: 'Löschen',

@@ -6,7 +6,6 @@ type Shown = ComponentChildren;
 
 export const texts = {
   title: 'Email',
-  what: 'Sends the same events to one email address.',
   paused: (address: Shown, since: Shown, why: string) => (
     <>
       Email to {address} is paused since {since}: {why}. Enter the address again to resume.
@@ -28,8 +27,12 @@ export const texts = {
       {waiting > 0 && `; ${number(waiting)} waiting`}.
     </>
   ),
-  address: 'Address',
-  none: 'none',
+  none: 'Add your address to be notified by email.',
+  notOffered: 'This service sends no email. Create a webhook to be notified.',
+  add: 'Add address',
+  isActive: 'active',
+  isUnconfirmed: 'unconfirmed',
+  isPaused: 'paused',
   test: 'Send test email',
   delete: 'Delete address …',
   deleteNow: 'Delete',
