@@ -186,9 +186,7 @@ function Rows({ entries }: { entries: readonly Entry[] }) {
           <Fragment key={index}>
             {isNewDay && (
               <tr class="day">
-                <th scope="rowgroup" colSpan={6}>
-                  {day}
-                </th>
+                <th scope="rowgroup">{day}</th>
               </tr>
             )}
             <Row entry={entry} names={names} />

@@ -13,6 +13,7 @@ import { say } from '../state/toasts.js';
 import { useWork } from '../state/work.js';
 import { texts as house } from '../texts/en/house.js';
 import { texts } from '../texts/en/mail.js';
+import { texts as webhookTexts } from '../texts/en/webhooks.js';
 
 type Address = NonNullable<ResultOf<typeof Notifications>['mailAddress']>;
 
@@ -56,7 +57,10 @@ export function Mail({ mail, isOffered, again }: Props) {
         <Icon name="mail" />
       </span>
       <div class="recipient-name">
-        <h3 id="mail">{texts.title}</h3>
+        <div class="title-line">
+          <h3 id="mail">{texts.title}</h3>
+          {mail !== null && <span class="mono">{visible(mail.address)}</span>}
+        </div>
         <p class="small quiet" role="status">
           {mail !== null ? <State of={mail} /> : isOffered ? texts.none : texts.notOffered}
         </p>
@@ -122,9 +126,17 @@ function Badge({ of: mail }: { of: Address }) {
   return <span class="badge warn">{mail.pausedAt === null ? texts.isUnconfirmed : texts.isPaused}</span>;
 }
 
-function State({ of: { address, events, waiting, pausedAt, pauseReason, confirmedAt, confirmBy } }: { of: Address }) {
-  const to = <strong class="mono">{visible(address)}</strong>;
-  if (pausedAt !== null) return texts.paused(to, <LocalTime at={secondsOf(pausedAt)} />, visible(pauseReason ?? ''));
-  if (confirmedAt === null) return texts.unconfirmed(to, <LocalTime at={secondsOf(confirmBy ?? '')} />);
-  return events === null ? texts.getsAll(to, waiting) : texts.gets(to, <code>{events.join(', ')}</code>, waiting);
+/** Describes what the address receives, or why it receives nothing. */
+function State({ of: { events, waiting, pausedAt, pauseReason, confirmedAt, confirmBy } }: { of: Address }) {
+  if (pausedAt !== null) return texts.paused(<LocalTime at={secondsOf(pausedAt)} />, visible(pauseReason ?? ''));
+  if (confirmedAt === null) return texts.unconfirmed(<LocalTime at={secondsOf(confirmBy ?? '')} />);
+  return <EventsOf events={events} waiting={waiting} />;
 }
+
+/** Lists the events that a recipient receives, and how many of them are waiting. */
+export const EventsOf = ({ events, waiting }: { events: readonly string[] | null; waiting: number }) => (
+  <>
+    {events === null ? webhookTexts.allEvents : events.join(', ')}
+    {waiting > 0 && `, ${webhookTexts.waiting(waiting)}`}
+  </>
+);

@@ -50,7 +50,8 @@ export function Models() {
       <Inputs config={config} hub={hub === null ? undefined : hub.modelHub} isRead={memory !== null} />
       <Failure error={error.value} />
       {memory !== null && <Result memory={memory} />}
-      {memory === null && error.value === null && (
+      {/* Until the hub is known, the form above may still grow. */}
+      {memory === null && error.value === null && hub !== null && (
         <div class="panel">
           <Empty icon="memory-stick" title={texts.emptyTitle}>
             {texts.empty}

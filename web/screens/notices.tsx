@@ -42,6 +42,7 @@ export function Notices({ of: { balanceNotice: below, sendsMail, mailAddress, we
         </div>
       </div>
       <Table
+        isCards
         class="notices"
         columns={[
           [texts.columns.event],
@@ -77,8 +78,8 @@ export function Notices({ of: { balanceNotice: below, sendsMail, mailAddress, we
                   </span>
                 </span>
               </th>
-              {hasMail && <Mark isSent={isSent(mailed)} />}
-              <Mark isSent={isSent(hooked)} />
+              {hasMail && <Mark by={mailTexts.title} isSent={isSent(mailed)} />}
+              <Mark by={texts.webhook} isSent={isSent(hooked)} />
               <td class="number">
                 {kind === 'low' && (
                   <button
@@ -110,8 +111,8 @@ export function Notices({ of: { balanceNotice: below, sendsMail, mailAddress, we
 }
 
 /** Shows whether a notice is sent on a channel. */
-const Mark = ({ isSent }: { isSent: boolean }) => (
-  <td class={isSent ? 'by good' : 'by quiet'}>
+const Mark = ({ by, isSent }: { by: string; isSent: boolean }) => (
+  <td data-label={by} class={isSent ? 'by good' : 'by quiet'}>
     {isSent ? <Icon name="check" /> : <span aria-hidden="true">–</span>}
     <span class="hidden">{isSent ? texts.isSent : texts.isNotSent}</span>
   </td>

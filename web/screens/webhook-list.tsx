@@ -29,7 +29,7 @@ import { useRead } from '../state/read.js';
 import { useWork } from '../state/work.js';
 import { texts as house } from '../texts/en/house.js';
 import { texts } from '../texts/en/webhooks.js';
-import { Mail } from './mail.js';
+import { EventsOf, Mail } from './mail.js';
 import { Notices } from './notices.js';
 
 type Webhook = NonNullable<ResultOf<typeof Notifications>['webhooks']>[number];
@@ -93,10 +93,9 @@ export function Recipients() {
             </div>
           </div>
         )}
-        {webhooks?.map((webhook, index) => (
+        {webhooks?.map((webhook) => (
           <One
             key={webhook.id}
-            isFirst={index === 0}
             webhook={webhook}
             work={work}
             onSecret={(text) => {
@@ -151,8 +150,6 @@ export function Recipients() {
 
 interface OneProps {
   webhook: Webhook;
-  /** Whether it is the first in the list, whose deliveries are shown in a wide window. */
-  isFirst: boolean;
   work(change: () => Promise<unknown>): Promise<boolean>;
   onSecret(text: string | null): void;
   onDelete(): void;
@@ -164,7 +161,7 @@ interface Sent {
   attempts: Webhook['attempts'];
 }
 
-function One({ webhook, isFirst, work, onSecret, onDelete }: OneProps) {
+function One({ webhook, work, onSecret, onDelete }: OneProps) {
   const { id, url, events, pausedAt, pauseReason, waiting } = webhook;
   const attemptsOf = useSignal<Sent | null>(null);
   const sent = webhook.deliveries.map((delivery) => ({
@@ -207,8 +204,7 @@ function One({ webhook, isFirst, work, onSecret, onDelete }: OneProps) {
               texts.paused(<LocalTime at={secondsOf(pausedAt)} />, visible(pauseReason ?? ''))
             ) : (
               <>
-                {events === null ? texts.allEvents : events.join(', ')}
-                {waiting > 0 && `, ${texts.waiting(waiting)}`} ·{' '}
+                <EventsOf events={events} waiting={waiting} /> ·{' '}
                 {sent[0] === undefined ? texts.nothingSent : <Last of={sent[0].delivery} />}
               </>
             )}
@@ -230,11 +226,7 @@ function One({ webhook, isFirst, work, onSecret, onDelete }: OneProps) {
       </div>
       {sent.length > 0 && (
         <div class="deliveries">
-          <Fold
-            title={texts.deliveries}
-            summary={number(sent.length)}
-            isOpen={isFirst && matchMedia('(min-width: 64rem)').matches}
-          >
+          <Fold title={texts.deliveries} summary={number(sent.length)}>
             <Table
               isCards
               class="listing"

@@ -26,7 +26,7 @@ export const texts: typeof english = {
   columns: { what: 'Aktion', about: 'Betrifft', who: 'Schlüssel', via: 'Über', from: 'IP-Adresse', when: 'Zeit' },
   refusedTimes: (times) => plural(times, { one: 'abgelehnt', other: `${times}-mal abgelehnt` }),
   account: 'Ihr Konto',
-  ownKey: 'Ihr aktueller Schlüssel',
+  ownKey: 'aktueller Schlüssel',
   inConsole: 'Konsole',
   byProgram: 'API',
   newer: 'Neuere',

@@ -64,7 +64,7 @@ export const texts: typeof english = {
     </>
   ),
   log: 'Log',
-  notCovered: 'noch von keiner Wurzel abgedeckt',
+  notCovered: 'noch von keiner Prüfsumme abgedeckt',
   covered: (link, root) => `bis Glied ${link} von Prüfsumme ${root} abgedeckt`,
   invoiceHash: 'Hash auf der Rechnung',
 };

@@ -27,7 +27,7 @@ export const texts = {
   /** The subject of changes to the account itself. */
   account: 'your account',
   /** The session’s key, if it has no name. */
-  ownKey: 'your current key',
+  ownKey: 'current key',
   inConsole: 'console',
   byProgram: 'API',
   newer: 'Newer',

@@ -1,31 +1,14 @@
 import type { ComponentChildren } from 'preact';
-import { number } from '../../figures/number.js';
-
-/** An address or a time, as displayed. */
-type Shown = ComponentChildren;
 
 export const texts = {
   title: 'Email',
-  paused: (address: Shown, since: Shown, why: string) => (
+  paused: (since: ComponentChildren, why: string) => (
     <>
-      Email to {address} is paused since {since}: {why}. Enter the address again to resume.
+      Paused since {since}: {why}. Enter the address again to resume.
     </>
   ),
-  unconfirmed: (address: Shown, until: Shown) => (
-    <>
-      We sent a confirmation link to {address}. Open it by {until}; until then, nothing else is sent.
-    </>
-  ),
-  getsAll: (address: Shown, waiting: number) => (
-    <>
-      {address} receives all events{waiting > 0 && `; ${number(waiting)} waiting`}.
-    </>
-  ),
-  gets: (address: Shown, events: Shown, waiting: number) => (
-    <>
-      {address} receives {events}
-      {waiting > 0 && `; ${number(waiting)} waiting`}.
-    </>
+  unconfirmed: (until: ComponentChildren) => (
+    <>We sent a confirmation link. Open it by {until}; until then, nothing else is sent.</>
   ),
   none: 'Add your address to be notified by email.',
   notOffered: 'This service sends no email. Create a webhook to be notified.',
