@@ -6,7 +6,7 @@ import { Icon } from '../parts/icon.js';
 import { Failure } from '../parts/notice.js';
 import { changeOf, Sparkline } from '../parts/sparkline.js';
 import { Table } from '../parts/table.js';
-import { type Model, models, modelsOf, regionName, sheet, sheetError } from '../state/market.js';
+import { type Model, models, modelsOf, regionName, sheet, sheetError, useMarket } from '../state/market.js';
 import { MODES } from '../state/modes.js';
 import { useTitle } from '../state/title.js';
 import { type Trends, useTrends } from '../state/trends.js';
@@ -28,6 +28,7 @@ const MODELS_FIRST = 12;
 /** Shows visitors what this service is, what it costs and what is currently free. */
 export function FirstSight() {
   useTitle(texts.title);
+  useMarket();
   const free = useFreeNow();
   const trends = useTrends();
   return (

@@ -1,6 +1,6 @@
 import { number } from '../figures/number.js';
 import { FreeByRegion } from '../graph/documents.js';
-import { marketChanges, models, useMarket } from '../state/market.js';
+import { marketChanges, models, useSheet } from '../state/market.js';
 import { useRead } from '../state/read.js';
 import { texts } from '../texts/en/first-sight.js';
 
@@ -11,9 +11,9 @@ export interface FreeNow {
   machines: number;
 }
 
-/** Reads the machines that are free now, and keeps them current. */
+/** Reads the machines that are free now. They are kept current on a screen that follows the market. */
 export function useFreeNow(): FreeNow {
-  useMarket();
+  useSheet();
   const read = useRead(FreeByRegion, {}, marketChanges).data.value?.offerSearch;
   return {
     regions: new Map(read?.regions.map(({ region, gpus }) => [region, gpus])),

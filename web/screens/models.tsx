@@ -194,34 +194,36 @@ function Inputs({ config, hub, isRead }: InputsProps) {
           />
         </Fold>
       )}
-      <Fold title={texts.advanced} summary={isTuned ? undefined : texts.fromConfig} isOpen={isTuned}>
-        <div class="two">
-          <label class="field">
-            <span>{texts.parameters}</span>
-            <input
-              name="parameters"
-              inputMode="decimal"
-              maxLength={9}
-              autocomplete="off"
-              placeholder={texts.fromConfig}
-              value={typed('parameters')}
-              onInput={draft('parameters')}
-              onChange={change('parameters')}
-            />
-          </label>
-          <label class="field">
-            <span>{texts.bits}</span>
-            <select name="bits" value={typed('bits')} onChange={change('bits')}>
-              <option value="">{texts.fromConfig}</option>
-              {BITS.map((bits) => (
-                <option key={bits} value={bits}>
-                  {texts.bitsOf(bits)}
-                </option>
-              ))}
-            </select>
-          </label>
-        </div>
-      </Fold>
+      {hub !== undefined && (
+        <Fold title={texts.advanced} summary={isTuned ? undefined : texts.fromConfig} isOpen={isTuned}>
+          <div class="two">
+            <label class="field">
+              <span>{texts.parameters}</span>
+              <input
+                name="parameters"
+                inputMode="decimal"
+                maxLength={9}
+                autocomplete="off"
+                placeholder={texts.fromConfig}
+                value={typed('parameters')}
+                onInput={draft('parameters')}
+                onChange={change('parameters')}
+              />
+            </label>
+            <label class="field">
+              <span>{texts.bits}</span>
+              <select name="bits" value={typed('bits')} onChange={change('bits')}>
+                <option value="">{texts.fromConfig}</option>
+                {BITS.map((bits) => (
+                  <option key={bits} value={bits}>
+                    {texts.bitsOf(bits)}
+                  </option>
+                ))}
+              </select>
+            </label>
+          </div>
+        </Fold>
+      )}
     </form>
   );
 }
