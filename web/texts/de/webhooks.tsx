@@ -3,7 +3,7 @@ import { plural } from '../plural.js';
 
 export const texts: typeof english = {
   recipients: 'Empfänger',
-  what: 'Ihre E-Mail-Adresse und Ihre eigenen Programme.',
+  what: 'Ihre E-Mail-Adresse und Ihre Programme.',
   webhook: 'Webhook',
   new: 'Neuer Webhook',
   address: 'URL, die Ereignisse empfängt',

@@ -3,7 +3,7 @@ import { plural } from '../plural.js';
 
 export const texts = {
   recipients: 'Recipients',
-  what: 'Your email address, and your own programs.',
+  what: 'Your email address and your programs.',
   webhook: 'Webhook',
   new: 'New webhook',
   address: 'URL that receives events',
