@@ -2,26 +2,16 @@ import { useComputed, useSignal } from '@preact/signals';
 import { loneRate, micro, rate } from '../figures/money.js';
 import { number } from '../figures/number.js';
 import { dayText } from '../figures/time.js';
-import { FreeByRegion } from '../graph/documents.js';
 import { Icon } from '../parts/icon.js';
 import { Failure } from '../parts/notice.js';
 import { changeOf, Sparkline } from '../parts/sparkline.js';
 import { Table } from '../parts/table.js';
-import {
-  type Model,
-  marketChanges,
-  models,
-  modelsOf,
-  regionName,
-  sheet,
-  sheetError,
-  useMarket,
-} from '../state/market.js';
+import { type Model, models, modelsOf, regionName, sheet, sheetError, useMarket } from '../state/market.js';
 import { MODES } from '../state/modes.js';
-import { useRead } from '../state/read.js';
 import { useTitle } from '../state/title.js';
 import { type Trends, useTrends } from '../state/trends.js';
 import { texts } from '../texts/en/first-sight.js';
+import { FreeFigures, useFreeNow } from './free-now.js';
 import { WorldMap } from './map.js';
 
 /** The modes shown under the price on demand. */
@@ -37,8 +27,7 @@ const MODELS_FIRST = 12;
 export function FirstSight() {
   useTitle(texts.title);
   useMarket();
-  const regional = useRead(FreeByRegion, {}, marketChanges).data.value?.offerSearch;
-  const free = new Map(regional?.regions.map(({ region, gpus }) => [region, gpus]));
+  const free = useFreeNow();
   const trends = useTrends();
   return (
     <div class="first-sight">
@@ -54,36 +43,17 @@ export function FirstSight() {
             {texts.allPrices}
           </a>
         </div>
-        <Free regionsFree={free} machines={regional?.totalCount ?? null} />
+        <FreeFigures of={free} />
       </div>
       {sheetError.value !== null && sheet.value === null && <Failure error={sheetError.value} />}
       <Leading trends={trends} />
       <section class="where" aria-label={texts.where}>
-        <WorldMap free={free} />
-        <TopRegions free={free} />
+        <WorldMap free={free.regions} />
+        <TopRegions free={free.regions} />
       </section>
       <Reasons />
       <Sheet trends={trends} />
     </div>
-  );
-}
-
-function Free({ regionsFree, machines }: { regionsFree: ReadonlyMap<string, number>; machines: number | null }) {
-  const gpus = [...models.value.values()].reduce((sum, { availableGpus }) => sum + availableGpus, 0);
-  const figures: readonly (readonly [figure: number, text: string])[] = [
-    [gpus, texts.gpusFree],
-    [machines ?? 0, texts.machines],
-    [regionsFree.size, texts.regions],
-  ];
-  return (
-    <dl class="hero-figures" aria-label={texts.freeNow}>
-      {figures.map(([figure, text]) => (
-        <div key={text}>
-          <dt>{text}</dt>
-          <dd>{figure === 0 ? '–' : number(figure)}</dd>
-        </div>
-      ))}
-    </dl>
   );
 }
 
@@ -92,6 +62,8 @@ function Leading({ trends }: { trends: Trends }) {
   const leading = useComputed(() => CLASSES.flatMap((tier) => modelsOf(tier).slice(0, 1))).value;
   return (
     <ul class="leading" aria-label={texts.prices}>
+      {/* Reserves the cards' height before the sheet is known. */}
+      {sheet.value === null && CLASSES.map((tier) => <li key={tier} class="panel" aria-hidden="true" />)}
       {leading.map((model) => {
         const { slug, name, vramGb, availableGpus, pricePerGpuHour } = model;
         return (
@@ -112,12 +84,12 @@ function Leading({ trends }: { trends: Trends }) {
                 </div>
               ))}
             </dl>
-            <Trend of={trends.get(slug) ?? []} />
             <div class="row between">
               <span class="small">
                 <span class="dot good" aria-hidden="true" />
                 {texts.free(number(availableGpus))}
               </span>
+              <Trend of={trends.get(slug) ?? []} />
               <a class="button" href={`/deploy?gpu=${slug}`} aria-label={texts.deployModel(name)}>
                 {texts.deploy}
               </a>
