@@ -35,7 +35,7 @@ describe("the operator's name, accent and logo", needs('chromium'), () => {
           expect(await page.title()).toBe(`Sign in · ${NAME}`);
           const logos = page.locator('img[src="/console/logo"]');
           expect(await logos.evaluateAll((all) => all.map((each) => (each as HTMLImageElement).naturalWidth))).toEqual([
-            24,
+            24, 24,
           ]);
           const hue = await page
             .getByRole('link', { name: 'Verify statements' })

@@ -76,10 +76,7 @@ function Offer() {
   return (
     <aside class="sign-in-offer" aria-label={market.freeNow}>
       <p class="sign-in-claim">{market.heading}</p>
-      {/* Its links would be in the way of the form's. */}
-      <div inert>
-        <WorldMap free={free.regions} />
-      </div>
+      <WorldMap free={free.regions} isPicture />
       <FreeFigures of={free} />
     </aside>
   );
