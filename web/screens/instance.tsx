@@ -53,7 +53,7 @@ export function InstanceScreen({ id }: { id: string }) {
   if (instance === null) return <NoInstance error={error.value} isAnswered={data.value !== null} />;
   const start = instance.status === 'STOPPED' ? (read?.canStart ?? null) : null;
   return (
-    <div class="stack instance">
+    <div class="stack instance" data-tab={chosenTab(tabsOf(instance))}>
       <div class="instance-head">
         <a class="small quiet back" href="/instances">
           <Icon name="chevron-left" />
