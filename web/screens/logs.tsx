@@ -37,11 +37,6 @@ export function Logs({ id }: { id: string }) {
   const toEnd = () => {
     if (view.current !== null) view.current.scrollTop = view.current.scrollHeight;
   };
-  useEffect(() => {
-    const observer = new ResizeObserver(() => isAtEnd.peek() && toEnd());
-    observer.observe(view.current!);
-    return () => observer.disconnect();
-  }, []);
   useSignalEffect(() => {
     log.blocks.value;
     hasTimes.value;
