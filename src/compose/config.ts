@@ -184,14 +184,14 @@ export const SETTINGS = {
     name: 'consoleAccent',
     takes: text('a colour such as #0f766e', readColour),
     unset: 'blue',
-    about: 'Accent colour of the console, in quotes in a .env file. Its lightness is ignored.',
+    about: 'Accent colour of the console and of emails, in quotes in a .env file. The console ignores its lightness.',
   },
   CONSOLE_LOGO: {
     group: 'Callers',
     name: 'consoleLogo',
     takes: anyText('the path of an SVG or PNG file of at most 64 kB'),
     unset: 'the default icon',
-    about: 'Logo and icon of the console, preferably square. It is read when the gateway starts.',
+    about: 'Logo of the console and, as PNG, of emails. Preferably square. It is read when the gateway starts.',
   },
   WEBHOOK_NETWORKS: {
     group: 'Callers',

@@ -222,7 +222,7 @@ async function openUseCases({ config, clock, log, database, traces, metrics, add
     openLogs: (wanted, signal) => openLogs(wanted, signal),
     sealingKeys: sealingKeysOf(config),
     sendWebhook: createSender({ allowed: config.webhookNetworks }),
-    sendMail: await openMail(config, log),
+    sendMail: await openMail(config, brandOf(config), log),
     modelHub: openModelHub(config),
     volumeStore: await openVolumeStore(config),
     restic: await findRestic(),

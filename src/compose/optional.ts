@@ -11,6 +11,7 @@ import type { PaymentProcessor } from '../domain/top-ups/processor.js';
 import type { RunRestic } from '../domain/volumes/restic.js';
 import type { VolumeStore } from '../domain/volumes/store.js';
 import type { SendMail } from '../domain/webhooks/receiver.js';
+import type { Brand } from '../http/console/brand.js';
 import { CALLBACK_PATH } from '../http/payments/callback-path.js';
 import { createTokenBuckets } from '../http/token-buckets.js';
 import { HubClient } from '../hub/hub-client.js';
@@ -55,15 +56,16 @@ export async function openTraces(config: Config, log: Logger): Promise<Traces | 
   return openTraces({ url, headers: tracesHeaders ?? {}, service, sampler, ratio, onDelivery });
 }
 
-export async function openMail(config: Config, log: Logger): Promise<SendMail | null> {
-  const { smtpUrl: url, smtpTls: tls, mailFrom: from } = config;
+export async function openMail(config: Config, { accent, logo }: Brand, log: Logger): Promise<SendMail | null> {
+  const { smtpUrl: url, smtpTls: tls, mailFrom: from, operatorName: name } = config;
   if (url === null || from === null) return null;
   const { createMailSender } = await import('../mail/send.js');
   const onDelivery = (reason: string | null) => {
     if (reason === null) log.info('email is being sent again');
     else log.warn({ reason }, "can't send email; retrying");
   };
-  return createMailSender({ url, tls, from, onDelivery });
+  const brand = { name, accent, logo: logo?.type === 'image/png' ? logo.content : null };
+  return createMailSender({ url, tls, from, brand, onDelivery });
 }
 
 /** Returns the hub from which models are read, or null if the operator hasn't named one. */

@@ -2,6 +2,7 @@ import type { Transporter } from 'nodemailer';
 import type { SendMail } from '../domain/webhooks/receiver.js';
 import type { Mail } from '../domain/webhooks/rules/mail.js';
 import type { Attempt } from '../domain/webhooks/rules/webhook.js';
+import { htmlPage, LOGO_ID, type MailBrand, plainText } from './content.js';
 
 /**
  * Time limit for sending one mail, including DNS, connecting and TLS. The domain's lease on an address lasts longer.
@@ -20,13 +21,15 @@ export interface MailSettings {
   tls: 'required' | 'offered';
   /** The sender, which is an address or a name followed by an address in angle brackets. */
   from: string;
+  brand: MailBrand;
   /** Called whenever this changes: with the reason when sending starts to fail, and with null when it works again. */
   onDelivery(reason: string | null): void;
   withinMs?: number;
 }
 
 /** Returns a function that sends mail through the operator's server, using one connection per mail. */
-export function createMailSender({ url, tls, from, onDelivery, withinMs = WITHIN_MS }: MailSettings): SendMail {
+export function createMailSender(settings: MailSettings): SendMail {
+  const { url, tls, from, brand, onDelivery, withinMs = WITHIN_MS } = settings;
   let transport: Promise<Transporter> | undefined;
   let isDown = false;
   const reportState = (reason: string | null) => {
@@ -40,7 +43,7 @@ export function createMailSender({ url, tls, from, onDelivery, withinMs = WITHIN
     const late = setTimeout(() => ended.abort(new Error(`no response within ${withinMs / 1_000} s`)), withinMs);
     try {
       await (await transport).sendMail({
-        ...messageOf(mail),
+        ...messageOf(mail, brand),
         messageId: `<${mail.id}@${domain}>`,
         from,
         signal: ended.signal,
@@ -73,11 +76,23 @@ async function openTransport(address: string, tls: MailSettings['tls']): Promise
   });
 }
 
-function messageOf({ to, subject, text, endUrl }: Mail) {
+function messageOf({ to, subject, content, endUrl }: Mail, brand: MailBrand) {
   return {
     to: { name: '', address: to },
     subject,
-    text,
+    text: plainText(content),
+    html: htmlPage(content, brand),
+    ...(brand.logo !== null && {
+      attachments: [
+        {
+          filename: 'logo.png',
+          cid: LOGO_ID,
+          content: brand.logo,
+          contentType: 'image/png',
+          contentDisposition: 'inline' as const,
+        },
+      ],
+    }),
     textEncoding: 'quoted-printable' as const,
     // Suppresses automatic replies (RFC 3834).
     headers: {

@@ -45,7 +45,10 @@ describe('lists in the console', needs('chromium'), () => {
       diskPriceHr: number;
     }[];
     const sum = (key: 'priceHr' | 'diskPriceHr') =>
-      rows.filter(({ name }) => name !== 'two').reduce((total, row) => total + Math.round(row[key] * 1e6), 0) / 1e6;
+      rows
+        .filter(({ name }) => name !== 'two')
+        .reduce((total, row) => total + row[key], 0)
+        .toFixed(3);
     await here.pages.with('/instances', owner, async ({ page, complaints }) => {
       for (const name of ['one', 'three']) {
         await choose(page, name).focus();

@@ -30,7 +30,7 @@ async function newestSheet(): Promise<{ date: string; price: string; listings: n
   );
   const { marketSnapshot: date, data } = body.data.pricing;
   const { listings, pricePerGpuHour } = data.find(({ slug }: { slug: string }) => slug === 't4');
-  return { date, price: pricePerGpuHour.onDemand.toFixed(2), listings };
+  return { date, price: pricePerGpuHour.onDemand.toFixed(3), listings };
 }
 
 const balanceOf = async (owner: Renter): Promise<number> => (await owner.rest('GET', '/balance')).body.balance;
@@ -60,7 +60,7 @@ describe('console pages', needs('chromium'), () => {
          from gpu_price where snapshot_date = $1`,
         [first.date],
       );
-      const told = `${words('0.99', '2026-11-21', 77)}. First of 2 snapshots: ${first.price} on ${first.date}.`;
+      const told = `${words('0.990', '2026-11-21', 77)}. First of 2 snapshots: ${first.price} on ${first.date}.`;
       const chart = panel.getByRole('img', { name: told });
       await chart.waitFor();
       await page.getByText('Market prices as of 21 Nov 2026').waitFor();
@@ -73,7 +73,7 @@ describe('console pages', needs('chromium'), () => {
         .evaluateAll((all) => all.map(({ textContent }) => textContent));
       expect(titles).toEqual([
         `${first.date}: ${first.price} from ${first.listings} listings`,
-        '2026-11-21: 0.99 from 77 listings',
+        '2026-11-21: 0.990 from 77 listings',
       ]);
       // Higher prices are higher on the chart, and later ones further to the right.
       const [before, after] = await chart

@@ -87,10 +87,10 @@ describe('the instance and money pages in Chromium', needs('chromium'), () => {
     const kept = (await owner.rest('POST', '/instances', { machine_id: machine, type: 'interruptible' })).body.id;
     await here.pages.with('/instances?show=history', owner, async ({ page, requests, complaints }) => {
       const rows = () => page.getByRole('row').getByRole('link').allInnerTexts();
-      await page.getByText(/^2 instances · /).waitFor();
+      await page.getByText('2 instances', { exact: true }).waitFor();
       expect(await rows()).toEqual([kept, destroyed]);
       await page.getByRole('combobox', { name: 'Status' }).selectOption('destroyed');
-      await page.getByText(/^1 instance · /).waitFor();
+      await page.getByText('1 instance', { exact: true }).waitFor();
       expect(await rows()).toEqual([destroyed]);
       await page.getByText('More filters').click();
       await page.getByRole('combobox', { name: 'Stop reason' }).selectOption('by you');
@@ -99,7 +99,7 @@ describe('the instance and money pages in Chromium', needs('chromium'), () => {
       await page.getByLabel('Rented from (UTC)').fill('2020-01-31');
       await page.getByLabel('To (UTC)', { exact: true }).fill(today);
       await page.reload();
-      await page.getByText(/^1 instance · /).waitFor();
+      await page.getByText('1 instance', { exact: true }).waitFor();
       expect(new URL(page.url()).search).toBe(
         `?show=history&status=DESTROYED&reason=USER&mode=ON_DEMAND&from=2020-01-31&to=${today}`,
       );
@@ -107,7 +107,7 @@ describe('the instance and money pages in Chromium', needs('chromium'), () => {
       await page.getByRole('combobox', { name: 'Model' }).selectOption('l40s');
       await page.getByRole('heading', { name: 'No matching instances' }).waitFor();
       await page.getByRole('button', { name: 'Clear filters' }).click();
-      await page.getByText(/^2 instances · /).waitFor();
+      await page.getByText('2 instances', { exact: true }).waitFor();
       expect(new URL(page.url()).search).toBe('?show=history');
       // The service applies the filters, so the page queries it each time.
       const asked = requests.flatMap((request) =>

@@ -3,8 +3,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LANGUAGES } from '../../web/texts/languages.js';
 import { englishIn } from '../support/console/english.js';
 import { OpenConsole } from '../support/console/open-console.js';
-import { expectSoundInLongRun } from '../support/console/pages.js';
-import { Faults, openTenant, walk } from '../support/console/walk.js';
+import { expectSoundInLongRun, faultsIn } from '../support/console/pages.js';
+import { darken } from '../support/console/screen-check.js';
+import { Faults, openTenant, WIDE, walk } from '../support/console/walk.js';
+import { isLong } from '../support/long.js';
 import { needs } from '../support/tools.js';
 
 let here: OpenConsole;
@@ -122,6 +124,13 @@ describe('the console’s language', needs('chromium'), () => {
         const within = translated[path];
         if (within !== undefined) faults.add(path, 'English', await englishIn(page, within));
         await faults.fits(visited);
+        // The screens have the same structure in each language, so that the long run suffices.
+        if (!isLong) return;
+        faults.add(path, '640 px', await faultsIn(page, visited.within));
+        await page.setViewportSize(WIDE);
+        faults.add(path, 'light', await faultsIn(page, visited.within));
+        await darken(page);
+        faults.add(path, 'dark', await faultsIn(page, visited.within));
       });
       expect(faults.found).toEqual([]);
       expect(paths).toEqual(expect.arrayContaining(Object.keys(translated)));

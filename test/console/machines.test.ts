@@ -78,7 +78,7 @@ describe('the market page in Chromium', needs('chromium'), () => {
         const model = pricing.data.find((each: Priced) => text.startsWith(`${each.name}\n`));
         expect(model.tier).toBe(tier);
         slugs.push(model.slug);
-        expect(text).toContain(`${model.pricePerGpuHour.onDemand.toFixed(3)} USD per GPU-hour`);
+        expect(text).toContain(`${model.pricePerGpuHour.onDemand.toFixed(2)} USD per GPU-hour`);
       }
       const links = page.getByRole('link', { name: /: \d+ GPUs? free$/ });
       await expect.poll(() => links.count(), { timeout: SOON_MS }).toBe(offerSearch.regions.length);

@@ -29,7 +29,9 @@ describe('the rent page in Chromium', needs('chromium'), () => {
           'query ($input: QuoteInput!) { quote(input: $input) { totalPriceHr account { exhaustsAt } } }',
           { input: { machineId: machine, diskGb: 100 } },
         );
-        const button = page.getByRole('button', { name: `Deploy for ${body.data.quote.totalPriceHr} USD/h` });
+        const button = page.getByRole('button', {
+          name: `Deploy for ${body.data.quote.totalPriceHr.toFixed(3)} USD/h`,
+        });
         await button.waitFor();
         await page.getByText('With this, your balance of 100.00 USD lasts').waitFor();
         // This is a phone, with a bar of tabs at the bottom.

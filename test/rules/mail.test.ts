@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { EVENT_TYPES } from '../../src/domain/kernel/events.js';
 import { isLinkToken, isMailAddress, linkToken, mailboxOf, mailOfEvent } from '../../src/domain/webhooks/rules/mail.js';
+import { htmlPage, plainText } from '../../src/mail/content.js';
 
 const DATA = {
   instance: 'i-1',
@@ -26,7 +27,8 @@ describe('mail', () => {
   it('describes each event in one sentence and lists its facts', () => {
     const subjects = Object.keys(EVENT_TYPES).map((type) => {
       const event = { id: 'evt-1', type, at: 0n, data: { ...DATA, nothing: null } };
-      const { subject, text } = mailOfEvent(event, 'a@example.com', SERVICE, 'https://end');
+      const { subject, content } = mailOfEvent(event, 'a@example.com', SERVICE, 'https://end');
+      const text = plainText(content);
       expect(`${subject}${text}`, type).not.toMatch(/undefined|null|\{|happened/);
       expect(text.startsWith(`${subject}.\n\n  time: 1970-01-01T00:00:00Z\n  instance: i-1\n`), type).toBe(true);
       expect(text, type).toContain(`event: ${type} evt-1`);
@@ -36,6 +38,19 @@ describe('mail', () => {
     expect(new Set(subjects).size).toBe(subjects.length);
     expect(subjects).toContain('Instance i-1 stopped: balance exhausted');
     expect(subjects).toContain('Instance i-1 stops in ten minutes: its deadline');
+  });
+
+  it('has the same content as HTML, in which values are text, and the operator’s name and accent', () => {
+    const hostile = '<img src=x onerror="alert(1)">&';
+    const event = { id: 'evt-1', type: 'webhook.paused', at: 0n, data: { webhook: 'wh-1', reason: hostile } };
+    const { content } = mailOfEvent(event, 'a@example.com', SERVICE, 'https://end?a=1&b="2');
+    const page = htmlPage(content, { name: 'Acme <GPUs>', accent: '#0f766e', logo: null });
+    expect(page).toContain('border-top:4px solid #0f766e');
+    expect(page).toContain('Acme &lt;GPUs&gt;');
+    expect(page).toContain('&lt;img src=x onerror=&quot;alert(1)&quot;&gt;&amp;');
+    expect(page).toContain('href="https://end?a=1&amp;b=&quot;2"');
+    expect(page).not.toContain('<img');
+    expect(htmlPage(content, { name: 'Acme', accent: null, logo: Buffer.from('png') })).toContain('<img src="cid:');
   });
 
   it('can only be sent to a single plain address', () => {

@@ -152,11 +152,12 @@ export function valueText(value: number | null, of: Quantity): string {
 
 const AXIS_UNITS = { gpuMemory: 'GiB', power: 'W', temperature: '°C' };
 
-/** Formats the marks of an axis, which are `apart` units apart. They all have the same unit. */
-export function marksText(marks: readonly number[], apart: number, of: Quantity): string[] {
+/** Formats the marks of an axis, which are equally far apart. They all have the same unit. */
+export function marksText(marks: readonly number[], of: Quantity): string[] {
   if (of === 'percent') return marks.map((mark) => (mark === 0 ? '0' : percent(mark)));
   const isBytes = of === 'size' || of === 'rate';
   const unit = isBytes ? unitOf(marks.at(-1) ?? 0) : { name: AXIS_UNITS[of], bytes: 1 };
   const name = of === 'rate' ? `${unit.name}/s` : unit.name;
+  const apart = (marks[1] ?? unit.bytes) - (marks[0] ?? 0);
   return marks.map((mark) => (mark === 0 ? '0' : `${tickText(mark / unit.bytes, apart / unit.bytes)} ${name}`));
 }

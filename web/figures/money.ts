@@ -4,6 +4,7 @@ import { GROUP, POINT } from './number.js';
 export type Micro = bigint;
 
 const SECONDS_PER_HOUR = 3_600n;
+const CENT = 10_000n;
 
 /** Converts the API's JSON number, which is exact to six decimals. */
 export function micro(usd: number): Micro {
@@ -28,11 +29,10 @@ export function usd(amount: Micro, decimals = 2): string {
 }
 
 /**
- * Formats a sum with two decimals. A smaller amount than a cent, including a negative one, is shown as such, because it
- * isn't nothing.
+ * Formats a sum with two decimals. A smaller amount than a cent is shown as such with its sign, because it isn't nothing.
  */
 export const sum = (amount: Micro): string =>
-  amount !== 0n && amount > -10_000n && amount < 10_000n ? `<${usd(10_000n)}` : usd(amount);
+  amount === 0n || amount <= -CENT || amount >= CENT ? usd(amount) : `${amount < 0n ? '−' : ''}<${usd(CENT)}`;
 
 /** Formats an amount with all its decimals. */
 export const exact = (amount: Micro): string => usd(amount, 6);
@@ -43,21 +43,16 @@ export function plainUsd(amount: Micro): string {
   return `${sign}${size / 1_000_000n}.${(size % 1_000_000n).toString().padStart(6, '0')}`;
 }
 
+const MILLI = 1_000n;
+
 /**
- * Formats a rate with at least `decimals` decimals. If the rate has more, such as half a cent, they are shown as well.
+ * Formats a rate with three decimals, rounded to the nearest, so that the rates of a list align. A rate that would be
+ * shown as nothing is shown as less than the smallest one.
  */
-export function rate(amount: Micro, decimals = 2): string {
-  let places = 6;
-  while (places > decimals && amount % 10n ** BigInt(7 - places) === 0n) places -= 1;
-  return usd(amount, places);
+export function rate(amount: Micro): string {
+  const nearest = (amount + MILLI / 2n) / MILLI;
+  return amount > 0n && nearest === 0n ? `<${usd(MILLI, 3)}` : usd(nearest * MILLI, 3);
 }
 
-/** Returns the fewest decimals, but at least `decimals`, that show every non-zero digit of a column's rates. */
-export const decimalsOf = (amounts: readonly Micro[], decimals = 2): number =>
-  Math.max(decimals, ...amounts.map((amount) => rate(amount).split(POINT)[1]!.length));
-
-/** Formats a column's rates with as many decimals as the longest one needs, so that they align. */
-export function rates(amounts: readonly Micro[], decimals?: number): string[] {
-  const places = decimalsOf(amounts, decimals);
-  return amounts.map((amount) => usd(amount, places));
-}
+/** Formats a rate that isn't compared with others: whole cents have two decimals. */
+export const loneRate = (amount: Micro): string => (amount % CENT === 0n ? usd(amount) : rate(amount));

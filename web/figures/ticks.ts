@@ -1,12 +1,12 @@
 import { fixed } from './number.js';
 
 /**
- * Returns the tick values for an axis from 0 to at least `most`, which must be positive. There are at most five round
+ * Returns the tick values for an axis from 0 to at least `most`, which must be positive. There are at most `steps` round
  * steps, in multiples of 1, 2 or 5.
  */
-export function ticks(most: number): number[] {
-  const size = 10 ** Math.floor(Math.log10(most / 5));
-  const step = [1, 2, 5, 10].find((round) => most / (round * size) <= 5)! * size;
+export function ticks(most: number, steps = 5): number[] {
+  const size = 10 ** Math.floor(Math.log10(most / steps));
+  const step = [1, 2, 5, 10].find((round) => most / (round * size) <= steps)! * size;
   // The values are multiplied rather than added, because sums of 0.1 are inexact.
   return Array.from({ length: Math.ceil(most / step - 1e-9) + 1 }, (_, count) => count * step);
 }

@@ -11,6 +11,7 @@ const DAY = 86_400;
 export const secondsOf = (instant: string): number => Math.floor(Date.parse(instant) / 1_000);
 
 const day = new Intl.DateTimeFormat(locale, { weekday: 'long' });
+const wholeDay = new Intl.DateTimeFormat(locale, { weekday: 'long', day: 'numeric', month: 'long' });
 const date = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', year: 'numeric' });
 const dateOfYear = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short' });
 const dateOnly = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: 'UTC' });
@@ -24,6 +25,7 @@ const momentUtc = new Intl.DateTimeFormat(locale, {
   minute: '2-digit',
   timeZone: 'UTC',
 });
+const moment = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' });
 const exact = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'medium' });
 const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'always' });
 const dateUtc = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', timeZone: 'UTC' });
@@ -47,10 +49,26 @@ export function localTime(at: number, now: number, hasSeconds = false): string {
   return texts.onDate(unbroken(format.format(then)), time);
 }
 
+/** Formats a local time in a column: "3 Dec, 14:05", or "3 Dec 2025" if the month could be mistaken for another year's. */
+export const columnTime = (at: number, now: number): string =>
+  (Math.abs(at - now) < YEAR_AFTER ? moment : date).format(new Date(at * 1_000));
+
 const unbroken = (text: string): string => text.replaceAll(' ', '\u00a0');
 
 /** Formats a date such as 2026-11-27: "27 Nov 2026". */
 export const dayText = (date: string): string => unbroken(dateOnly.format(new Date(`${date}T00:00:00Z`)));
+
+/** Formats a local time: "14:05". */
+export const timeOfDay = (at: number): string => clock.format(new Date(at * 1_000));
+
+/** Formats a local day: "Today", "Yesterday", and otherwise "Tuesday, 24 November". */
+export function dayName(at: number, now: number): string {
+  const then = new Date(at * 1_000).toDateString();
+  if (then === new Date(now * 1_000).toDateString()) return texts.thisDay;
+  return then === new Date((now - DAY) * 1_000).toDateString()
+    ? texts.dayBefore
+    : wholeDay.format(new Date(at * 1_000));
+}
 
 /** Formats a local time with seconds: "14:05:09". */
 export const timeToSecond = (at: number): string => clockOfSeconds.format(new Date(at * 1_000));

@@ -495,6 +495,7 @@ export const Settle = graphql(
 export const Home = graphql(`
   query Home {
     account {
+      id
       lifetimeSpend
       monthlyLimit
       limitReachedAt
@@ -529,6 +530,9 @@ export const Home = graphql(`
       id
       sizeGb
       priceHr
+    }
+    topUpAssets {
+      code
     }
   }
 `);
@@ -577,6 +581,22 @@ export const AccountChanged = graphql(
 `,
   [AccountFields, InstanceFields],
 );
+
+/** Fetches the newest samples of all instances, which events only report once there are newer ones. */
+export const Loads = graphql(`
+  query Loads {
+    instances {
+      id
+      load {
+        at
+        cpuPercent
+        gpus {
+          busyPercent
+        }
+      }
+    }
+  }
+`);
 
 /** Fetches an instance's metrics for its charts. */
 export const InstanceMetrics = graphql(`
@@ -722,6 +742,7 @@ export const KeyNames = graphql(`
       id
       name
       lastFour
+      isCurrent
     }
   }
 `);
@@ -1010,6 +1031,25 @@ export const Activity = graphql(`
   }
 `);
 
+/** Fetches the names of objects that activity refers to by id. */
+export const SubjectNames = graphql(`
+  query SubjectNames {
+    volumes {
+      id
+      name
+    }
+    webhooks {
+      id
+      url
+    }
+    sshKeys {
+      id
+      comment
+      fingerprint
+    }
+  }
+`);
+
 export const CreateApiKey = graphql(`
   mutation CreateApiKey(
     $name: String
@@ -1092,9 +1132,19 @@ export const RemoveSshKey = graphql(`
   }
 `);
 
-export const Webhooks = graphql(`
-  query Webhooks {
+export const Notifications = graphql(`
+  query Notifications {
     balanceNotice
+    sendsMail
+    mailAddress {
+      address
+      events
+      confirmedAt
+      confirmBy
+      pausedAt
+      pauseReason
+      waiting
+    }
     webhooks {
       id
       url
@@ -1225,21 +1275,6 @@ export const SetSpendLimit = graphql(`
   mutation SetSpendLimit($id: ID!, $spendLimit: Float) {
     setSpendLimit(id: $id, spendLimit: $spendLimit) {
       id
-    }
-  }
-`);
-
-export const MailAddress = graphql(`
-  query MailAddress {
-    sendsMail
-    mailAddress {
-      address
-      events
-      confirmedAt
-      confirmBy
-      pausedAt
-      pauseReason
-      waiting
     }
   }
 `);

@@ -1,24 +1,27 @@
-import { exact, type Micro, rate, sum, usd } from '../figures/money.js';
+import { exact, loneRate, type Micro, rate, sum } from '../figures/money.js';
 
 interface Props {
   of: Micro;
   /** The unit to show. Omitted in columns whose heading names it. */
   unit?: 'USD' | 'USD/h';
-  /** The number of decimals, so that the figures of a column align. */
-  decimals?: number;
 }
 
-/**
- * Shows an amount: a sum with two decimals, or a rate with as many as it needs. The exact amount appears on hover.
- */
-export const Amount = ({ of: amount, unit, decimals }: Props) => (
+/** Shows a sum, or a rate that isn't compared with others. The exact amount appears on hover. */
+export const Amount = ({ of: amount, unit }: Props) => (
   <span class="figure" title={`${exact(amount)} ${unit ?? 'USD'}`}>
-    {decimals !== undefined ? usd(amount, decimals) : unit === 'USD/h' ? rate(amount) : sum(amount)}
+    {unit === 'USD/h' ? loneRate(amount) : sum(amount)}
     {unit !== undefined && (
       <>
         {' '}
         <span class="unit">{unit}</span>
       </>
     )}
+  </span>
+);
+
+/** Shows a rate in a list whose heading names the unit. The exact rate appears on hover. */
+export const Rate = ({ of: amount }: { of: Micro }) => (
+  <span class="figure" title={`${exact(amount)} USD/h`}>
+    {rate(amount)}
   </span>
 );

@@ -2,7 +2,7 @@ import { micro, rate } from '../figures/money.js';
 import { ticks } from '../figures/ticks.js';
 import { texts } from '../texts/en/charts.js';
 import { Grid } from './grid.js';
-import { useWidth } from './use-width.js';
+import { useSize } from './use-size.js';
 
 interface Price {
   snapshot: string;
@@ -19,7 +19,7 @@ const priced = ({ onDemand, snapshot }: Price) => ({ price: rate(micro(onDemand)
 
 /** Shows the on-demand price by snapshot, followed by the same figures as text for screen readers. */
 export function HistoryChart({ history, name }: { history: readonly Price[]; name: string }) {
-  const [frame, width] = useWidth<HTMLElement>();
+  const [frame, width] = useSize<HTMLElement>();
   const points = history.slice(-MAX_POINTS);
   const [first, last] = [points[0], points.at(-1)];
   if (first === undefined || last === undefined) return null;

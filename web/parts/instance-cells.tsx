@@ -4,7 +4,7 @@ import { useMemo } from 'preact/hooks';
 import { visible } from '../figures/visible.js';
 import { costNow, type Instance, rateOf } from '../state/account.js';
 import { modelName } from '../state/market.js';
-import { Amount } from './amount.js';
+import { Amount, Rate } from './amount.js';
 import { ModelName } from './model-name.js';
 import { Status } from './status.js';
 
@@ -32,10 +32,10 @@ export function MainCells({ instance, children }: { instance: Instance; children
   );
 }
 
-/** The cell with the current hourly cost. `decimals` is the same for all rows. */
-export const RateCell = ({ instance, decimals }: { instance: Instance; decimals: number }) => (
+/** The cell with the current hourly cost. */
+export const RateCell = ({ instance }: { instance: Instance }) => (
   <td class="i-rate number" data-unit="USD/h">
-    <Amount of={rateOf(instance)} decimals={decimals} />
+    <Rate of={rateOf(instance)} />
   </td>
 );
 

@@ -5,16 +5,18 @@ import { type Instance, type Load, loadNow } from '../state/account.js';
 import { texts } from '../texts/en/instances.js';
 
 /** The cell with an instance's load. It is drawn again only if the load differs by a percent. */
-export function LoadCell({ instance: { id, runtime } }: { instance: Instance }) {
+export function LoadCell({ instance: { id, status, runtime } }: { instance: Instance }) {
   const text = useMemo(() => computed(() => textOf(loadNow(id))), [id]).value;
   // The first figure is drawn, and the others appear on hover.
   const [first] = untracked(() => figuresOf(loadNow(id)));
   return (
     <td class="i-load">
       {first === undefined ? (
-        <span class="quiet" title={runtime === null ? texts.noAgent : texts.noLoad}>
-          –
-        </span>
+        status === 'RUNNING' && (
+          <span class="quiet small" title={runtime === null ? texts.noAgent : texts.noLoad}>
+            {texts.noData}
+          </span>
+        )
       ) : (
         <span class="load-meter figure" title={text}>
           <span class="load-bar" aria-hidden="true">

@@ -2,13 +2,20 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import UPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { type LoadChart, marksText, markText, newestOf, valueText } from '../figures/load.js';
+import { ticks } from '../figures/ticks.js';
 import { texts } from '../texts/en/load.js';
-import { useWidth } from './use-width.js';
+import { useSize } from './use-size.js';
 
 const HEIGHT = 136;
 const SERIES = ['a', 'b', 'c', 'd', 'e'] as const;
 const AXIS_WIDTH = 64;
 const AXIS_HEIGHT = 28;
+/** Maximum number of steps between the marks of an axis without a fixed end. */
+const STEPS = 3;
+/** Share of the time axis at its end without labels. */
+const EDGE = 0.06;
+/** Minimum length of the time axis in seconds. */
+const MIN_SPAN = 120;
 /** Minimum end of an axis without a fixed one, so that its marks are whole numbers. */
 const MIN_TOP = 10;
 /** Key that synchronizes the cursors of all charts on a page. */
@@ -18,35 +25,37 @@ interface Props extends LoadChart {
   times: readonly number[];
   /** Length of the time axis in seconds, which ends with the newest step. */
   span: number;
+  /** The earliest start of the time axis in seconds since 1970, if it may be shorter. */
+  from: number;
 }
 
 /**
  * Draws a chart with a legend whose entries show and hide the lines. For screen readers, a table next to the chart
  * contains the figures.
  */
-export function Plot({ title, of, top, times, span, lines }: Props) {
-  const [frame, width] = useWidth<HTMLElement>();
+export function Plot({ title, of, top, times, span, from, lines }: Props) {
+  const [frame, width] = useSize<HTMLElement>();
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<UPlot | null>(null);
   const [moment, setMoment] = useState<number | null>(null);
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
   const names = lines.map(({ name }) => name).join();
   useEffect(() => {
-    const drawn = draw(place.current!, { title, of, top, times, span, lines }, setMoment);
+    const drawn = draw(place.current!, { title, of, top, times, span, from, lines }, setMoment);
     plot.current = drawn;
     return () => {
       plot.current = null;
       drawn.destroy();
     };
-  }, [names, top, span]);
+  }, [names, top, span, from]);
   useEffect(() => {
     // A chart in a folded section has no width.
     if (width > 0) plot.current?.setSize({ width, height: HEIGHT });
-  }, [width, names, top, span]);
+  }, [width, names, top, span, from]);
   useEffect(() => plot.current?.setData(dataOf(times, lines)), [times, lines]);
   useEffect(() => {
     for (const [index, { name }] of lines.entries()) plot.current?.setSeries(index + 1, { show: !hidden.has(name) });
-  }, [hidden, names, span]);
+  }, [hidden, names, span, from]);
   const toggle = (name: string) =>
     setHidden(hidden.has(name) ? new Set([...hidden].filter((each) => each !== name)) : new Set([...hidden, name]));
   const shownValue = (line: LoadChart['lines'][number]) =>
@@ -60,8 +69,8 @@ export function Plot({ title, of, top, times, span, lines }: Props) {
             const swatch = <span class={`key-swatch swatch-${SERIES[index % SERIES.length]}`} />;
             return lines.length === 1 ? (
               <span key={line.name} class="load-now figure">
-                {swatch} {shownValue(line)}
-                {of === 'gpuMemory' && top !== null && ` ${texts.ofTotal(valueText(top, of))}`}
+                {swatch} <strong>{shownValue(line)}</strong>
+                {of === 'gpuMemory' && top !== null && <span>{texts.ofTotal(valueText(top, of))}</span>}
               </span>
             ) : (
               <button
@@ -70,7 +79,7 @@ export function Plot({ title, of, top, times, span, lines }: Props) {
                 aria-pressed={!hidden.has(line.name)}
                 onClick={() => toggle(line.name)}
               >
-                {swatch} {line.name} {shownValue(line)}
+                {swatch} <span>{line.name}</span> <strong>{shownValue(line)}</strong>
               </button>
             );
           })}
@@ -95,12 +104,14 @@ function dataOf(times: readonly number[], lines: LoadChart['lines']): UPlot.Alig
 /** Draws the chart. The page's colours are read for each drawing, so that the chart's colours change with them. */
 function draw(
   place: HTMLElement,
-  { of, top, times, span, lines }: Props,
+  { of, top, times, span, from, lines }: Props,
   onMoment: (index: number | null) => void,
 ): UPlot {
   const quiet = () => getComputedStyle(place).color;
   const grid = { stroke: () => getComputedStyle(place).borderTopColor, width: 1 };
   const swatches = place.parentElement!.querySelectorAll('.key-swatch');
+  const colour = (index: number) => getComputedStyle(swatches[index]!).backgroundColor;
+  const end = (most: number) => top ?? ticks(Math.max(most, of === 'gpuMemory' ? 1 : MIN_TOP), STEPS).at(-1)!;
   const font = `11px ${getComputedStyle(place).fontFamily}`;
   const axis = { stroke: quiet, grid, ticks: { show: false }, font };
   const plot = new UPlot(
@@ -109,24 +120,40 @@ function draw(
       height: HEIGHT,
       legend: { show: false },
       cursor: { drag: { x: false, y: false }, sync: { key: MOMENT }, points: { size: 6 } },
+      padding: [8, 8, 0, 0],
       scales: {
-        x: { time: true, range: (_, _oldest, newest) => [newest - span, newest] },
-        y: { range: (_, _least, most) => [0, top ?? Math.max((most ?? 0) * 1.1, of === 'gpuMemory' ? 1 : MIN_TOP)] },
+        x: {
+          time: true,
+          range: (chart) => {
+            const newest = chart.data[0].at(-1)!;
+            const start = Math.max(newest - span, Math.min(from, newest));
+            return [start, Math.max(newest, start + MIN_SPAN)];
+          },
+        },
+        y: { range: (_, _least, most) => [0, end(most ?? 0)] },
       },
       axes: [
         {
           ...axis,
           size: AXIS_HEIGHT,
           space: 70,
-          values: (_, marks, __, ___, apart) => marks.map((at) => markText(at, apart)),
+          // A label at the right edge would be cut off.
+          values: ({ scales: { x } }, marks, _, __, apart) =>
+            marks.map((at) => (x!.max! - at < (x!.max! - x!.min!) * EDGE ? '' : markText(at, apart))),
         },
-        { ...axis, size: AXIS_WIDTH, values: (_, marks, __, ___, apart) => marksText(marks, apart, of) },
+        {
+          ...axis,
+          size: AXIS_WIDTH,
+          splits: (_, __, ___, most) => (top === null ? ticks(most, STEPS) : [0, top / 2, top]),
+          values: (_, marks) => marksText(marks, of),
+        },
       ],
       series: [
         {},
         ...lines.map(({ isDashed }, index) => ({
-          stroke: () => getComputedStyle(swatches[index]!).backgroundColor,
+          stroke: () => colour(index),
           width: 1.5,
+          ...(lines.length === 1 && { fill: () => colour(index).replace(')', ', 0.1)') }),
           ...(isDashed && { dash: [5, 4] }),
           points: { show: true, size: 4, filter: (chart: UPlot, series: number) => alone(chart.data[series]!) },
         })),

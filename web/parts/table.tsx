@@ -13,10 +13,12 @@ interface Props {
   /** Whether rows become cards on a narrow screen. Each cell's `data-label` then serves as its label. */
   isCards?: boolean;
   class?: string;
+  /** The last row, with the sums of the columns. */
+  foot?: ComponentChildren;
   children: ComponentChildren;
 }
 
-export function Table({ caption, columns, isCards = false, class: className = '', children }: Props) {
+export function Table({ caption, columns, isCards = false, class: className = '', foot, children }: Props) {
   return (
     <table class={`${isCards ? 'cards ' : ''}${className}`}>
       {caption !== undefined && <caption class="hidden">{caption}</caption>}
@@ -30,6 +32,7 @@ export function Table({ caption, columns, isCards = false, class: className = ''
         </tr>
       </thead>
       <tbody>{children}</tbody>
+      {foot && <tfoot>{foot}</tfoot>}
     </table>
   );
 }

@@ -1,17 +1,18 @@
 import { useComputed, useSignal } from '@preact/signals';
 import type { ResultOf } from 'gql.tada';
+import { Fragment } from 'preact';
 import { useEffect } from 'preact/hooks';
-import { secondsOf } from '../figures/time.js';
+import { dayName, exactTime, secondsOf, timeOfDay } from '../figures/time.js';
 import { visible } from '../figures/visible.js';
-import { Activity as ActivityDocument } from '../graph/documents.js';
-import { Ago } from '../parts/ago.js';
+import { Activity as ActivityDocument, SubjectNames } from '../graph/documents.js';
 import { Icon } from '../parts/icon.js';
 import { Empty, Failure } from '../parts/notice.js';
 import { Clear, Select } from '../parts/query-fields.js';
 import { Table } from '../parts/table.js';
 import { accountChanges, instanceName } from '../state/account.js';
 import { ACTIVITY_FILTERS, activityFilter, activityPeriod } from '../state/activity-filter.js';
-import { keyNames, readKeyNames } from '../state/key-names.js';
+import { serverNow } from '../state/clock.js';
+import { keyNames, ownKeyId, readKeyNames } from '../state/key-names.js';
 import { query, setQuery } from '../state/location.js';
 import { useRead } from '../state/read.js';
 import { texts } from '../texts/en/activity-log.js';
@@ -168,72 +169,105 @@ const Day = ({ name, label }: { name: string; label: string }) => (
 );
 
 function Rows({ entries }: { entries: readonly Entry[] }) {
+  const names = useNames();
   const { what, about, who, via, from, when } = texts.columns;
   return (
     <Table
       isCards
       class="listing activity"
       caption={texts.filters}
-      columns={[[what], [about], [who], [via], [from], [when]]}
+      columns={[[what], [about], [who], [via], [from], [when, 'number']]}
     >
-      {entries.map((entry, index) => (
-        <tr key={index}>
-          <th scope="row">
-            <span class="activity-what" title={entry.code === null ? undefined : (refusals[entry.code] ?? entry.code)}>
-              {operations[entry.operation] ?? visible(entry.operation)}
-              {entry.code !== null && (
-                <>
-                  <span class="badge bad">{texts.refusedTimes(entry.times)}</span>
-                  <span class="small quiet">{refusals[entry.code] ?? visible(entry.code)}</span>
-                </>
-              )}
-            </span>
-          </th>
-          <td class="card-start">
-            <Targets of={entry.targets} />
-            {entry.targets.length === 0 && (
-              <span class="activity-key">
-                <Key id={entry.keyId} />
-              </span>
+      {entries.map((entry, index) => {
+        const day = dayName(secondsOf(entry.at), serverNow.value);
+        const before = entries[index - 1];
+        const isNewDay = before === undefined || day !== dayName(secondsOf(before.at), serverNow.value);
+        return (
+          <Fragment key={index}>
+            {isNewDay && (
+              <tr class="day">
+                <th scope="rowgroup">{day}</th>
+              </tr>
             )}
-          </td>
-          <td class="no-card">
-            <Key id={entry.keyId} />
-          </td>
-          <td class="no-card quiet">{entry.byConsole ? texts.inConsole : texts.byProgram}</td>
-          <td class="no-card mono nowrap activity-ip" title={visible(entry.address)}>
-            {visible(entry.address)}
-          </td>
-          <td class="nowrap">
-            <Ago at={secondsOf(entry.at)} />
-          </td>
-        </tr>
-      ))}
+            <Row entry={entry} names={names} />
+          </Fragment>
+        );
+      })}
     </Table>
   );
 }
 
-/** Links to an instance under its name, followed by its id. Only live instances' names are known. */
-function Instance({ id }: { id: string }) {
-  const name = instanceName(id);
+/** Names of volumes, webhooks, SSH keys and API keys by their id. */
+type Names = ReadonlyMap<string, string>;
+
+/** Reads the names of objects that still exist. A session without the right to read them sees ids. */
+function useNames(): Names {
+  const { data } = useRead(SubjectNames, {}, accountChanges);
+  return useComputed(() => {
+    const { volumes, webhooks, sshKeys } = data.value ?? {};
+    return new Map([
+      ...(volumes ?? []).map(({ id, name }) => [id, visible(name)] as const),
+      ...(webhooks ?? []).map(({ id, url }) => [id, visible(hostOf(url))] as const),
+      ...(sshKeys ?? []).map(({ id, comment, fingerprint }) => [id, visible(comment || fingerprint)] as const),
+      ...keyNames.value,
+    ]);
+  }).value;
+}
+
+const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).host : url);
+
+function Row({ entry, names }: { entry: Entry; names: Names }) {
+  const { at, code, operation, times, targets, keyId, byConsole, address } = entry;
+  const why = code === null ? null : (refusals[code] ?? visible(code));
+  const second = secondsOf(at);
   return (
-    <a class={name === id ? 'mono' : ''} href={`/instances/${id}`}>
-      {name}
-      {name !== id && <span class="mono quiet small"> {id}</span>}
-    </a>
+    <tr>
+      <th scope="row">
+        <span class="activity-what" title={why ?? undefined}>
+          <span class={why === null ? 'good' : 'bad'}>
+            <Icon name={why === null ? 'circle-check' : 'circle-x'} />
+            {why === null && <span class="hidden">{texts.done}</span>}
+          </span>
+          {operations[operation] ?? visible(operation)}
+          {why !== null && (
+            <span class="small bad">
+              {texts.refusedTimes(times)}: {why}
+            </span>
+          )}
+        </span>
+      </th>
+      <td class="card-start">
+        {targets.length > 0 ? <Targets of={targets} names={names} /> : <span class="quiet">{texts.account}</span>}
+      </td>
+      <td class="no-card">
+        <Key id={keyId} />
+      </td>
+      <td class="no-card quiet">{byConsole ? texts.inConsole : texts.byProgram}</td>
+      <td class="no-card mono nowrap activity-ip" title={visible(address)}>
+        {visible(address)}
+      </td>
+      <td class="number">
+        <time dateTime={at} title={exactTime(second)}>
+          {timeOfDay(second)}
+        </time>
+      </td>
+    </tr>
   );
 }
 
-/** Shows ids and names. Instances are shown as links. */
-function Targets({ of: targets }: { of: readonly string[] }) {
+/** Shows the names of a change's subjects, the instance first, each followed by its id. */
+function Targets({ of: targets, names }: { of: readonly string[]; names: Names }) {
+  const sorted = [...targets].sort((one, other) => Number(INSTANCE.test(other)) - Number(INSTANCE.test(one)));
   return (
     <span class="activity-targets" title={targets.map(visible).join(', ')}>
-      {targets.map((target) =>
+      {sorted.map((target) =>
         INSTANCE.test(target) ? (
-          <Instance key={target} id={target} />
+          <a key={target} href={`/instances/${target}`}>
+            <Subject id={target} name={instanceName(target)} />
+          </a>
         ) : (
-          <span key={target} class="mono">
-            {visible(target)}
+          <span key={target}>
+            <Subject id={target} name={names.get(target) ?? target} />
           </span>
         ),
       )}
@@ -241,11 +275,29 @@ function Targets({ of: targets }: { of: readonly string[] }) {
   );
 }
 
+/** Shows a name, followed by its id. Only the names of objects that still exist are known. */
+const Subject = ({ id, name }: { id: string; name: string }) =>
+  name === id ? (
+    <span class="mono">{visible(id)}</span>
+  ) : (
+    <>
+      {name}
+      <span class="mono quiet small"> {id}</span>
+    </>
+  );
+
 function Key({ id }: { id: string }) {
-  const name = useComputed(() => keyNames.value.get(id) ?? id);
+  const name = useComputed(() => keyNames.value.get(id) ?? id).value;
+  const hasName = keyNames.value.has(id) && !name.startsWith('…');
+  if (!hasName && ownKeyId.value === id)
+    return (
+      <span class="quiet" title={name}>
+        {texts.ownKey}
+      </span>
+    );
   return (
-    <span class={`id${keyNames.value.has(id) && !name.value.startsWith('…') ? '' : ' mono'}`} title={id}>
-      {name.value}
+    <span class={`id${hasName ? '' : ' mono'}`} title={id}>
+      {name}
     </span>
   );
 }

@@ -82,7 +82,7 @@ export function BillingSettings({ read: { account, balanceNotice, billingDetails
 }
 
 /** Shows at which balance the account is notified. */
-export const NoticeSetting = ({ below, onEdit }: { below: number | null; onEdit(): void }) => (
+const NoticeSetting = ({ below, onEdit }: { below: number | null; onEdit(): void }) => (
   <Setting name={texts.notice} onEdit={onEdit}>
     {below === null ? (
       <span class="quiet">{texts.noNotice}</span>

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
-import { micro, rate, sum } from '../figures/money.js';
+import { loneRate, micro, rate, sum } from '../figures/money.js';
 import { Act } from '../graph/documents.js';
 import { newIdempotencyKey } from '../graph/idempotency-key.js';
 import { Refusal, send, Unreachable } from '../graph/send.js';
@@ -217,7 +217,7 @@ function CostOfDestroy({ of: targets }: { of: readonly Instance[] }) {
   const saved = targets.reduce((sum, instance) => sum + rateOf(instance), 0n);
   return (
     <>
-      <p>{texts.ends(<strong>{rate(saved)} USD/h</strong>)}</p>
+      <p>{texts.ends(<strong>{loneRate(saved)} USD/h</strong>)}</p>
       <p class="notice bad">{texts.erased(size)}</p>
       {early > 0n && <p class="notice warn">{texts.earlyExit(<strong>{sum(early)} USD</strong>)}</p>}
     </>

@@ -18,8 +18,8 @@ type Known = Offer | null | undefined;
 
 const FACTS: readonly (readonly [name: string, of: (offer: Offer) => string])[] = [
   ...MODES.map(
-    ({ name, price, decimals }) =>
-      [texts.modePrice(name), ({ pricePerHour }: Offer) => rate(micro(pricePerHour[price]), decimals)] as const,
+    ({ name, price }) =>
+      [texts.modePrice(name), ({ pricePerHour }: Offer) => rate(micro(pricePerHour[price]))] as const,
   ),
   [texts.perGpuHour, ({ pricePerHour, numGpus }) => rate(micro(pricePerHour.onDemand / numGpus))],
   [texts.vram, (offer) => `${number(vramOf(offer) ?? 0)} GB`],

@@ -29,15 +29,15 @@ interface ConnectProps {
 /** Maximum number of ports that have a button without having a name. */
 const MAX_PORTS = 3;
 
-/** Shows how to continue: the instance's services, a terminal, its web address and the SSH command. */
-export function Connect({ instance: { id, template }, links: { data, error }, ssh, ports }: ConnectProps) {
+/** Shows how to continue: the instance's services, a terminal, the SSH command and its web address. */
+export function Connect({ instance: { id }, links: { data, error }, ssh, ports }: ConnectProps) {
   const { open, error: refused } = useWebLink();
   const links = data.value?.instanceLinks?.links ?? [];
   const isKnown = data.value !== null || error.value !== null;
   const unnamed = ports.filter(({ port }) => !links.some((link) => link.port === port)).slice(0, MAX_PORTS);
   const hasService = links.length + unnamed.length > 0;
   return (
-    <div class="stack-tight">
+    <div class="connect">
       <div class="row next-buttons">
         {links.map(({ name, port, path }, place) => (
           <button
@@ -50,6 +50,11 @@ export function Connect({ instance: { id, template }, links: { data, error }, ss
             {texts.open(visible(name))}
           </button>
         ))}
+        {!isKnown &&
+          // Keeps the buttons' place, which is several lines on a phone.
+          Array.from({ length: unnamed.length + 1 }, (_, place) => (
+            <span key={place} class={place === 0 ? 'large primary' : 'large'} />
+          ))}
         {isKnown &&
           unnamed.map(({ port, open: isOpen, url }, place) => (
             <button
@@ -69,34 +74,32 @@ export function Connect({ instance: { id, template }, links: { data, error }, ss
           </a>
         )}
       </div>
-      <dl class="ways">
-        {ports[0] !== undefined && (
-          <div>
-            <dt>{words.web}</dt>
-            <dd class="command-line">
-              <code class="address mono" title={ports[0].url}>
-                {ports[0].url}
-              </code>
-              <Copy text={ports[0].url} label={texts.copyAddress} />
-            </dd>
-          </div>
-        )}
-        {ssh !== null && (
-          <div>
-            <dt>{words.ssh}</dt>
-            <dd class="command-line">
-              <code class="command mono" title={ssh.command}>
-                {ssh.command}
-              </code>
-              <Copy text={ssh.command} label={texts.copyCommand} />
-            </dd>
-          </div>
-        )}
-        <div>
-          <dt>{words.template}</dt>
-          <dd class="mono way-plain">{visible(template)}</dd>
-        </div>
-      </dl>
+      {(ssh !== null || ports[0] !== undefined) && (
+        <dl class="ways">
+          {ssh !== null && (
+            <div>
+              <dt>{words.ssh}</dt>
+              <dd>
+                <code class="command mono" title={ssh.command}>
+                  {ssh.command}
+                </code>
+                <Copy text={ssh.command} label={texts.copyCommand} isIcon />
+              </dd>
+            </div>
+          )}
+          {ports[0] !== undefined && (
+            <div>
+              <dt>{words.web}</dt>
+              <dd>
+                <code class="address mono" title={ports[0].url}>
+                  {ports[0].url}
+                </code>
+                <Copy text={ports[0].url} label={texts.copyAddress} isIcon />
+              </dd>
+            </div>
+          )}
+        </dl>
+      )}
       <Failure error={error.value ?? refused} />
     </div>
   );

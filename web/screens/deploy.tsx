@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
-import { micro, rate, rates } from '../figures/money.js';
+import { loneRate, micro, rate } from '../figures/money.js';
 import { Deploy, DeployBest } from '../graph/documents.js';
 import { newIdempotencyKey } from '../graph/idempotency-key.js';
 import { Refusal, send } from '../graph/send.js';
@@ -174,19 +174,12 @@ function Template({ form: { template, type }, onNewSecret }: { form: DeployForm;
 }
 
 function Modes({ form: { mode }, quote: { offer } }: { form: DeployForm; quote: QuoteOf }) {
-  const prices =
-    offer === null
-      ? []
-      : rates(
-          MODES.map(({ price }) => micro(offer.pricePerHour[price])),
-          3,
-        );
   return (
     <>
       <fieldset>
         <legend class="as-heading">{texts.priceStep}</legend>
         <div class="modes">
-          {MODES.map(({ value, name }, index) => (
+          {MODES.map(({ value, name, price }) => (
             <label class="choice" key={value}>
               <input
                 type="radio"
@@ -196,7 +189,9 @@ function Modes({ form: { mode }, quote: { offer } }: { form: DeployForm; quote: 
                 onChange={() => setQuery({ mode: value }, { replace: true })}
               />
               {name}
-              <span class="small quiet figure">{offer !== null && texts.perHour(prices[index]!)}</span>
+              <span class="small quiet figure">
+                {offer !== null && texts.perHour(rate(micro(offer.pricePerHour[price])))}
+              </span>
             </label>
           ))}
         </div>
@@ -245,7 +240,7 @@ function DeployButton({ isBusy, quoted }: { isBusy: boolean; quoted: Quoted | nu
         {texts.signIn}
       </a>
     );
-  const label = quoted === null ? texts.deploy : texts.deployFor(rate(micro(quoted.totalPriceHr)));
+  const label = quoted === null ? texts.deploy : texts.deployFor(loneRate(micro(quoted.totalPriceHr)));
   return (
     <button
       type="submit"

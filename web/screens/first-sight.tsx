@@ -1,27 +1,17 @@
 import { useComputed, useSignal } from '@preact/signals';
-import { decimalsOf, micro, rate, usd } from '../figures/money.js';
+import { loneRate, micro, rate } from '../figures/money.js';
 import { number } from '../figures/number.js';
 import { dayText } from '../figures/time.js';
-import { FreeByRegion } from '../graph/documents.js';
 import { Icon } from '../parts/icon.js';
 import { Failure } from '../parts/notice.js';
 import { changeOf, Sparkline } from '../parts/sparkline.js';
 import { Table } from '../parts/table.js';
-import {
-  type Model,
-  marketChanges,
-  models,
-  modelsOf,
-  regionName,
-  sheet,
-  sheetError,
-  useMarket,
-} from '../state/market.js';
+import { type Model, models, modelsOf, regionName, sheet, sheetError, useMarket } from '../state/market.js';
 import { MODES } from '../state/modes.js';
-import { useRead } from '../state/read.js';
 import { useTitle } from '../state/title.js';
 import { type Trends, useTrends } from '../state/trends.js';
 import { texts } from '../texts/en/first-sight.js';
+import { FreeFigures, useFreeNow } from './free-now.js';
 import { WorldMap } from './map.js';
 
 /** The modes shown under the price on demand. */
@@ -30,8 +20,6 @@ const CHEAPER_MODES = MODES.slice(1);
 const CLASSES = ['FLAGSHIP', 'DATACENTER', 'CONSUMER_FLAGSHIP'] as const;
 /** Maximum number of regions listed under the map. */
 const MAX_REGIONS = 3;
-/** The prices' decimals, or more where a price needs them. */
-const DECIMALS = 3;
 /** Number of models shown before the user requests all of them. */
 const MODELS_FIRST = 12;
 
@@ -39,8 +27,7 @@ const MODELS_FIRST = 12;
 export function FirstSight() {
   useTitle(texts.title);
   useMarket();
-  const regional = useRead(FreeByRegion, {}, marketChanges).data.value?.offerSearch;
-  const free = new Map(regional?.regions.map(({ region, gpus }) => [region, gpus]));
+  const free = useFreeNow();
   const trends = useTrends();
   return (
     <div class="first-sight">
@@ -56,36 +43,17 @@ export function FirstSight() {
             {texts.allPrices}
           </a>
         </div>
-        <Free regionsFree={free} machines={regional?.totalCount ?? null} />
+        <FreeFigures of={free} />
       </div>
       {sheetError.value !== null && sheet.value === null && <Failure error={sheetError.value} />}
       <Leading trends={trends} />
       <section class="where" aria-label={texts.where}>
-        <WorldMap free={free} />
-        <TopRegions free={free} />
+        <WorldMap free={free.regions} />
+        <TopRegions free={free.regions} />
       </section>
       <Reasons />
       <Sheet trends={trends} />
     </div>
-  );
-}
-
-function Free({ regionsFree, machines }: { regionsFree: ReadonlyMap<string, number>; machines: number | null }) {
-  const gpus = [...models.value.values()].reduce((sum, { availableGpus }) => sum + availableGpus, 0);
-  const figures: readonly (readonly [figure: number, text: string])[] = [
-    [gpus, texts.gpusFree],
-    [machines ?? 0, texts.machines],
-    [regionsFree.size, texts.regions],
-  ];
-  return (
-    <dl class="hero-figures" aria-label={texts.freeNow}>
-      {figures.map(([figure, text]) => (
-        <div key={text}>
-          <dt>{text}</dt>
-          <dd>{figure === 0 ? '–' : number(figure)}</dd>
-        </div>
-      ))}
-    </dl>
   );
 }
 
@@ -94,6 +62,8 @@ function Leading({ trends }: { trends: Trends }) {
   const leading = useComputed(() => CLASSES.flatMap((tier) => modelsOf(tier).slice(0, 1))).value;
   return (
     <ul class="leading" aria-label={texts.prices}>
+      {/* Reserves the cards' height before the sheet is known. */}
+      {sheet.value === null && CLASSES.map((tier) => <li key={tier} class="panel" aria-hidden="true" />)}
       {leading.map((model) => {
         const { slug, name, vramGb, availableGpus, pricePerGpuHour } = model;
         return (
@@ -103,23 +73,23 @@ function Leading({ trends }: { trends: Trends }) {
               <span class="badge">{vramGb} GB</span>
             </div>
             <p class="leading-price">
-              <span class="figure">{rate(micro(pricePerGpuHour.onDemand), DECIMALS)}</span>{' '}
+              <span class="figure">{loneRate(micro(pricePerGpuHour.onDemand))}</span>{' '}
               <span class="quiet">{texts.perGpuHour}</span>
             </p>
             <dl class="leading-modes small">
               {CHEAPER_MODES.map(({ price, name: mode }) => (
                 <div key={price}>
                   <dt>{mode}</dt>
-                  <dd>{rate(micro(pricePerGpuHour[price]), DECIMALS)}</dd>
+                  <dd>{rate(micro(pricePerGpuHour[price]))}</dd>
                 </div>
               ))}
             </dl>
-            <Trend of={trends.get(slug) ?? []} />
             <div class="row between">
               <span class="small">
                 <span class="dot good" aria-hidden="true" />
                 {texts.free(number(availableGpus))}
               </span>
+              <Trend of={trends.get(slug) ?? []} />
               <a class="button" href={`/deploy?gpu=${slug}`} aria-label={texts.deployModel(name)}>
                 {texts.deploy}
               </a>
@@ -184,12 +154,6 @@ function Sheet({ trends }: { trends: Trends }) {
   const all = [...models.value.values()].sort((one, other) => onDemand(other) - onDemand(one));
   const shown = isWhole.value ? all : all.slice(0, MODELS_FIRST);
   const hasTrends = [...trends.values()].some((values) => values.length > 1);
-  const decimals = MODES.map(({ price }) =>
-    decimalsOf(
-      all.map((model) => micro(model.pricePerGpuHour[price])),
-      DECIMALS,
-    ),
-  );
   return (
     <section class="panel" id="prices" aria-labelledby="prices-name">
       <div class="panel-head">
@@ -226,7 +190,7 @@ function Sheet({ trends }: { trends: Trends }) {
             )}
             {MODES.map(({ price }, index) => (
               <td key={price} class={index === 0 ? 'number' : 'number wide-only'}>
-                {usd(micro(pricePerGpuHour[price]), decimals[index])}
+                {rate(micro(pricePerGpuHour[price]))}
               </td>
             ))}
             <td class="number wide-only">

@@ -121,8 +121,10 @@ export function Gallery({ value, onType, onSaved }: Props) {
           />
         </label>
       )}
-      {known !== undefined && saved === undefined && (
-        <p class="small quiet">{visible(texts.about(texts.ofCatalogue(known.description), known.vramGb))}</p>
+      {(templates === null || known !== undefined) && saved === undefined && (
+        <p class="small quiet template-about">
+          {known !== undefined && visible(texts.about(texts.ofCatalogue(known.description), known.vramGb))}
+        </p>
       )}
       {saved !== undefined && <OwnTemplate saved={saved} />}
       <p class="small quiet">

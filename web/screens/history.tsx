@@ -1,12 +1,12 @@
 import { untracked, useSignal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
 import { requirementsOf } from '../figures/labels.js';
-import { decimalsOf, micro } from '../figures/money.js';
-import { duration, secondsOf, utcTime } from '../figures/time.js';
+import { micro } from '../figures/money.js';
+import { columnTime, duration, exactTime, secondsOf } from '../figures/time.js';
 import { visible } from '../figures/visible.js';
 import { InstanceHistory } from '../graph/documents.js';
 import { send } from '../graph/send.js';
-import { Amount } from '../parts/amount.js';
+import { Amount, Rate } from '../parts/amount.js';
 import { Icon } from '../parts/icon.js';
 import { CostCell, MainCells } from '../parts/instance-cells.js';
 import { RowLabels } from '../parts/labels.js';
@@ -14,6 +14,7 @@ import { Empty, Failure } from '../parts/notice.js';
 import { DayField, Field, Select } from '../parts/query-fields.js';
 import { Table } from '../parts/table.js';
 import { accountChanges, costNow, type Instance, secondsSince, settled } from '../state/account.js';
+import { serverNow } from '../state/clock.js';
 import { HISTORY_FILTERS, historyFilter, STATES, STOP_REASONS } from '../state/history-filter.js';
 import { countsOf, hasWords, wordsOf } from '../state/instance-filter.js';
 import { query } from '../state/location.js';
@@ -23,7 +24,6 @@ import { usePages } from '../state/pages.js';
 import { regained } from '../state/stream.js';
 import { texts } from '../texts/en/history.js';
 import { texts as instances } from '../texts/en/instances.js';
-import { locale } from '../texts/en/locale.js';
 import { InstanceMenu } from './instance-menu.js';
 import { InstanceToolbar, useTypedSearch } from './instance-toolbar.js';
 
@@ -69,7 +69,9 @@ export function History() {
         }
       >
         <p class="list-count small quiet" role="status">
-          {found === null ? texts.reading : <Total of={found} hasMore={hasMore} />}
+          {found === null
+            ? texts.reading
+            : found.length > 0 && (hasMore ? texts.countShown : texts.count)(found.length)}
         </p>
       </InstanceToolbar>
       {isMore.value && (
@@ -89,7 +91,7 @@ export function History() {
           <Failure error={error} />
         </div>
       )}
-      {found !== null && found.length > 0 && <Rows rows={found} />}
+      {found !== null && found.length > 0 && <Rows rows={found} hasMore={hasMore} />}
       {found?.length === 0 && error === null && (
         <Empty icon="history" title={isFiltered ? texts.noneOfThese(hasMore) : texts.none}>
           <p>{isFiltered ? texts.noneOfTheseHint : texts.noneHint}</p>
@@ -106,19 +108,6 @@ export function History() {
   );
 }
 
-/** Shows the number of rows and their total cost. */
-function Total({ of: rows, hasMore }: { of: readonly Instance[]; hasMore: boolean }) {
-  if (rows.length === 0) return null;
-  const cost = untracked(() => rows.reduce((total, one) => total + costNow(one), 0n));
-  return (
-    <>
-      {(hasMore ? texts.countShown : texts.count)(rows.length)}
-      {' · '}
-      <Amount of={cost} unit="USD" />
-    </>
-  );
-}
-
 /** Returns the number of seconds for which an instance has run. */
 const ranFor = ({ status, usage, asOf }: Instance) =>
   usage.gpuSeconds + (status === 'RUNNING' ? secondsSince(secondsOf(asOf)) : 0);
@@ -131,15 +120,12 @@ const newestFirst = (rows: readonly Instance[]) =>
       other.createdAt.localeCompare(one.createdAt),
   );
 
-function Rows({ rows }: { rows: readonly Instance[] }) {
-  const decimals = decimalsOf(
-    rows.map(({ priceHr }) => micro(priceHr)),
-    3,
-  );
+function Rows({ rows, hasMore }: { rows: readonly Instance[]; hasMore: boolean }) {
   const { columns } = instances;
   return (
     <Table
       class="instances past"
+      foot={rows.length > 1 && <Total of={rows} hasMore={hasMore} />}
       columns={[
         [columns.name, undefined, 'i-name'],
         [columns.status, undefined, 'i-status'],
@@ -157,13 +143,13 @@ function Rows({ rows }: { rows: readonly Instance[] }) {
             <RowLabels labels={instance.labels} />
           </MainCells>
           <td class="i-from figure">
-            <time dateTime={instance.createdAt} title={utcTime(secondsOf(instance.createdAt))}>
-              {moment.format(new Date(instance.createdAt))}
+            <time dateTime={instance.createdAt} title={exactTime(secondsOf(instance.createdAt))}>
+              {columnTime(secondsOf(instance.createdAt), serverNow.peek())}
             </time>
           </td>
           <td class="i-ran number">{duration(untracked(() => ranFor(instance)))}</td>
           <td class="i-rate number">
-            <Amount of={micro(instance.priceHr)} decimals={decimals} />
+            <Rate of={micro(instance.priceHr)} />
           </td>
           <CostCell instance={instance} />
           <td class="i-more">
@@ -175,7 +161,25 @@ function Rows({ rows }: { rows: readonly Instance[] }) {
   );
 }
 
-const moment = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' });
+/** The last row, with the sums of the columns. */
+function Total({ of: rows, hasMore }: { of: readonly Instance[]; hasMore: boolean }) {
+  return (
+    <tr>
+      <th scope="row" class="i-name">
+        {hasMore ? texts.totalShown : instances.total}
+      </th>
+      <td class="i-status" />
+      <td class="i-gpus" />
+      <td class="i-from" />
+      <td class="i-ran number">{duration(untracked(() => rows.reduce((total, one) => total + ranFor(one), 0)))}</td>
+      <td class="i-rate" />
+      <td class="i-cost number" data-unit="USD">
+        <Amount of={untracked(() => rows.reduce((total, one) => total + costNow(one), 0n))} />
+      </td>
+      <td class="i-more" />
+    </tr>
+  );
+}
 
 /** Reads page after page, starting with the newest. Starts again if something has changed or the filter differs. */
 function useHistory() {

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { decimalsOf, micro, rate, usd } from '../figures/money.js';
+import { loneRate, micro, usd } from '../figures/money.js';
 import { runningFirst, statusOf } from '../figures/status.js';
 import { visible } from '../figures/visible.js';
 import { Home as HomeDocument } from '../graph/documents.js';
@@ -65,7 +65,7 @@ export function Home() {
         <>
           {hasSteps && <FirstSteps steps={steps!} />}
           {attention.length > 0 && <NeedsAttention of={attention} />}
-          <Figures known={known} read={read} />
+          {hasMoney(known, read) && <Figures known={known} read={read} />}
           <Rented instances={known.instances} volumes={read?.volumes ?? []} />
           {hasSpent && <RecentSpend />}
         </>
@@ -74,23 +74,30 @@ export function Home() {
   );
 }
 
+/** Whether there has been credit or an instance. Until then, all figures are zero. */
+const hasMoney = ({ balance, instances }: Settled, read: HomeRead | null): boolean =>
+  balance !== 0n || instances.length > 0 || (read?.account?.lifetimeSpend ?? 0) > 0;
+
 interface Step {
   isDone: boolean;
   title: string;
   why: ComponentChildren;
   href: string;
-  action: string;
+  /** The button’s text. Null if the user can't do the step here. */
+  action: string | null;
 }
 
 /** Returns the first steps, which end with the first instance. */
 function stepsOf(known: Settled, read: HomeRead): readonly Step[] {
+  const isPaidHere = (read.topUpAssets?.length ?? 0) > 0;
+  const account = <code>{read.account?.id}</code>;
   return [
     {
       isDone: known.balance > 0n || (read.account?.lifetimeSpend ?? 0) > 0,
-      title: texts.creditStep,
-      why: texts.creditWhy,
+      title: isPaidHere ? texts.creditStep : texts.askForCredit,
+      why: isPaidHere ? texts.creditWhy : texts.askForCreditWhy(account),
       href: '/billing',
-      action: texts.addCredit,
+      action: isPaidHere ? texts.addCredit : null,
     },
     {
       isDone: (read.sshKeys?.length ?? 0) > 0,
@@ -109,10 +116,10 @@ function stepsOf(known: Settled, read: HomeRead): readonly Step[] {
   ];
 }
 
-/** Shows the first steps. The next one has the screen's primary button. */
+/** Shows the first steps. The next one that the user can do has the screen's primary button. */
 function FirstSteps({ steps }: { steps: readonly Step[] }) {
   const done = steps.filter(({ isDone }) => isDone).length;
-  const next = steps.findIndex(({ isDone }) => !isDone);
+  const next = steps.findIndex(({ isDone, action }) => !isDone && action !== null);
   return (
     <section class="panel" aria-labelledby="first-steps">
       <div class="panel-head">
@@ -131,7 +138,7 @@ function FirstSteps({ steps }: { steps: readonly Step[] }) {
   );
 }
 
-/** A step. Only the next one is explained. */
+/** A step. Only the next one is explained, and those that the user can't do here. */
 function StepRow({ step, place, isNext }: { step: Step; place: number; isNext: boolean }) {
   const { isDone, title, why, href, action } = step;
   if (isDone)
@@ -150,10 +157,10 @@ function StepRow({ step, place, isNext }: { step: Step; place: number; isNext: b
         {place}
       </span>
       <div>
-        <h3>{isNext ? title : <a href={href}>{title}</a>}</h3>
-        {isNext && <p class="small quiet">{why}</p>}
+        <h3>{isNext || action === null ? title : <a href={href}>{title}</a>}</h3>
+        {(isNext || action === null) && <p class="small quiet">{why}</p>}
       </div>
-      {isNext ? (
+      {action === null ? null : isNext ? (
         <a class="button primary" href={href}>
           {action}
         </a>
@@ -222,7 +229,7 @@ function Sentence({ of: one }: { of: Attention }) {
     case 'limit':
       return texts.limit(name, at);
     default:
-      return texts.costsStopped(name, at, rate(rateOf(one.instance)));
+      return texts.costsStopped(name, at, loneRate(rateOf(one.instance)));
   }
 }
 
@@ -319,7 +326,6 @@ function Rented({ instances, volumes }: RentedProps) {
 function InstanceTable({ instances }: { instances: readonly Instance[] }) {
   // Running instances come first, because they cost the most.
   const shown = runningFirst(instances).slice(0, MAX_INSTANCES);
-  const decimals = decimalsOf(shown.map(rateOf), 3);
   // Without a host agent, no load is ever known.
   const hasLoad = shown.some(({ status, runtime }) => status === 'RUNNING' && runtime !== null);
   const { name, status, gpus, load, rate, cost, actions } = instanceTexts.columns;
@@ -340,7 +346,7 @@ function InstanceTable({ instances }: { instances: readonly Instance[] }) {
         <tr key={instance.id}>
           <MainCells instance={instance} />
           {hasLoad && <LoadCell instance={instance} />}
-          <RateCell instance={instance} decimals={decimals} />
+          <RateCell instance={instance} />
           <CostCell instance={instance} />
           <td class="i-more">
             <InstanceMenu instance={instance} />
@@ -357,27 +363,32 @@ function Suggested() {
     ({ availableGpus }) => availableGpus > 0,
   );
   return (
-    <div class="suggested">
-      <div>
-        <h2 id="rented">{texts.noneRented}</h2>
-        <p class="quiet">{texts.noneRentedWhat}</p>
+    <>
+      <div class="panel-head">
+        <div>
+          <h2 id="rented">{texts.noneRented}</h2>
+          <p class="small quiet">{texts.noneRentedWhat}</p>
+        </div>
+        <a href="/machines">{texts.allMachines}</a>
       </div>
-      <ul>
+      <ul class="suggested">
         {shown.map(({ slug, name, vramGb, availableGpus, pricePerGpuHour }) => (
           <li key={slug}>
             <a href={`/deploy?gpu=${slug}`}>
               <strong>{name}</strong>
               <span class="small quiet">{texts.model(vramGb, availableGpus)}</span>
-              <Amount of={micro(pricePerGpuHour.onDemand)} unit="USD/h" />
-              <Icon name="arrow-right" />
+              <span class="headline">
+                <Amount of={micro(pricePerGpuHour.onDemand)} unit="USD/h" />
+              </span>
+              <span class="suggested-deploy">
+                {screens['/deploy']}
+                <Icon name="arrow-right" />
+              </span>
             </a>
           </li>
         ))}
       </ul>
-      <p>
-        <a href="/machines">{texts.allMachines}</a>
-      </p>
-    </div>
+    </>
   );
 }
 
@@ -387,7 +398,7 @@ function VolumesLine({ volumes }: { volumes: NonNullable<HomeRead['volumes']> })
   return (
     <p class="home-volumes small">
       <span class="quiet">
-        <Icon name="hard-drive" /> {texts.volumesCost(volumes.length, size, rate(cost))}
+        <Icon name="hard-drive" /> {texts.volumesCost(volumes.length, size, loneRate(cost))}
       </span>
       <a href="/volumes">{texts.yourVolumes}</a>
     </p>

@@ -1,11 +1,10 @@
-import { untracked, useSignal } from '@preact/signals';
+import { computed, untracked, useSignal } from '@preact/signals';
 import { Component, type ComponentChildren } from 'preact';
-import { useMemo } from 'preact/hooks';
+import { useEffect, useMemo } from 'preact/hooks';
 import { requirementsOf } from '../figures/labels.js';
-import { decimalsOf } from '../figures/money.js';
 import { statusOf, TONES } from '../figures/status.js';
 import { visible } from '../figures/visible.js';
-import { Amount } from '../parts/amount.js';
+import { Amount, Rate } from '../parts/amount.js';
 import { Icon } from '../parts/icon.js';
 import { CostCell, MainCells, RateCell } from '../parts/instance-cells.js';
 import { RowLabels } from '../parts/labels.js';
@@ -14,7 +13,7 @@ import { Menu } from '../parts/menu.js';
 import { Empty } from '../parts/notice.js';
 import type { Options } from '../parts/query-fields.js';
 import { RowGroups } from '../parts/row-groups.js';
-import { costNow, type Instance, rateOf } from '../state/account.js';
+import { costNow, type Instance, rateOf, readLoads } from '../state/account.js';
 import {
   countsOf,
   filteredInstances,
@@ -56,6 +55,8 @@ export function InstanceList({ instances }: { instances: readonly Instance[] }) 
   const labelled = useSignal<readonly Instance[]>([]);
   const isSelecting = useSignal(false);
   const search = useTypedSearch();
+  // Events will report the loads anyway.
+  useEffect(() => void readLoads().catch(() => undefined), []);
   const filter = useMemo(
     () => ({ ...instanceFilterOf(query.value), words: wordsOf(search.text) }),
     [query.value, search.text],
@@ -88,9 +89,6 @@ export function InstanceList({ instances }: { instances: readonly Instance[] }) 
           {found.length === instances.length
             ? texts.count(instances.length)
             : texts.found(found.length, instances.length)}
-          {' · '}
-          <Amount of={found.reduce((total, one) => total + rateOf(one), 0n)} unit="USD/h" />
-          <span class="list-count-hint"> {texts.withoutVolumes}</span>
         </span>
         <div class="list-menu">
           <Menu
@@ -184,7 +182,6 @@ interface RowsProps {
 }
 
 function Rows({ instances, filter, chosen, isSelecting, onChoose, onToggle, onEditLabels }: RowsProps) {
-  const decimals = useMemo(() => decimalsOf(instances.map(rateOf), 3), [instances]);
   const chosenIds = new Set(chosen.map(({ id }) => id));
   const isAll = chosen.length === instances.length;
   // Machines without a host agent report no load.
@@ -192,7 +189,7 @@ function Rows({ instances, filter, chosen, isSelecting, onChoose, onToggle, onEd
   return (
     <table
       class={`instances ${isSelecting ? 'selecting' : ''} ${hasLoad ? '' : 'without-load'}`}
-      aria-rowcount={instances.length + 1}
+      aria-rowcount={instances.length + 1 + Number(instances.length > 1)}
     >
       <thead>
         <tr>
@@ -225,14 +222,45 @@ function Rows({ instances, filter, chosen, isSelecting, onChoose, onToggle, onEd
             key={instance.id}
             instance={instance}
             index={index}
-            decimals={decimals}
             isChosen={chosenIds.has(instance.id)}
             onToggle={onToggle}
             onEditLabels={onEditLabels}
           />
         )}
       </RowGroups>
+      {instances.length > 1 && <Total of={instances} />}
     </table>
+  );
+}
+
+const CENT = 10_000n;
+
+/** The last row, with the sums of the columns. */
+function Total({ of: instances }: { of: readonly Instance[] }) {
+  const sum = (amountOf: (instance: Instance) => bigint) =>
+    instances.reduce((total, instance) => total + amountOf(instance), 0n);
+  // It is drawn again once per cent.
+  void useMemo(() => computed(() => sum(costNow) / CENT), [instances]).value;
+  return (
+    <tfoot>
+      <tr aria-rowindex={instances.length + 2}>
+        <td class="i-choose" />
+        <th scope="row" class="i-name">
+          {texts.total}
+        </th>
+        <td class="i-status">{texts.runningOf(instances.filter((one) => statusOf(one) === 'running').length)}</td>
+        <td class="i-gpus">{texts.gpusOf(instances.reduce((total, { numGpus }) => total + numGpus, 0))}</td>
+        <td class="i-load" />
+        <td class="i-location" />
+        <td class="i-rate number" data-unit="USD/h" title={texts.withoutVolumes}>
+          <Rate of={sum(rateOf)} />
+        </td>
+        <td class="i-cost number">
+          <Amount of={untracked(() => sum(costNow))} />
+        </td>
+        <td class="i-more" />
+      </tr>
+    </tfoot>
   );
 }
 
@@ -262,7 +290,6 @@ interface RowProps {
   instance: Instance;
   /** The row's place, which starts at 1 and includes the header row. */
   index: number;
-  decimals: number;
   isChosen: boolean;
   onToggle(id: string): void;
   onEditLabels(instance: Instance): void;
@@ -274,7 +301,7 @@ class Row extends Component<RowProps> {
     return (Object.keys(next) as (keyof RowProps)[]).some((name) => next[name] !== this.props[name]);
   }
 
-  override render({ instance, index, decimals, isChosen, onToggle, onEditLabels }: RowProps): ComponentChildren {
+  override render({ instance, index, isChosen, onToggle, onEditLabels }: RowProps): ComponentChildren {
     return (
       <tr class={isChosen ? 'chosen' : ''} aria-rowindex={index}>
         <td class="i-choose">
@@ -290,7 +317,7 @@ class Row extends Component<RowProps> {
         </MainCells>
         <LoadCell instance={instance} />
         <Location code={instance.region} />
-        <RateCell instance={instance} decimals={decimals} />
+        <RateCell instance={instance} />
         <CostCell instance={instance} />
         <td class="i-more">
           <InstanceMenu instance={instance} onEditLabels={onEditLabels} />

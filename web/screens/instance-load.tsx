@@ -22,8 +22,11 @@ const POINTS = 360;
 /** Maximum number of rows in the table, which shows the newest steps. */
 const MAX_ROWS = 60;
 
-/** Shows an instance's current and past load in charts that update automatically. */
-export function InstanceLoad({ id }: { id: string }) {
+/**
+ * Shows an instance's current and past load in charts that update automatically. Those of the last hour begin no
+ * earlier than `since`, the second in which it was deployed.
+ */
+export function InstanceLoad({ id, since }: { id: string; since: number }) {
   const requested = query.value.get('range');
   const [range, name, seconds, every] = RANGES.find(([each]) => each === requested) ?? RANGES[0];
   // The charts are refreshed when there is new data. One-hour charts are refreshed with each sample, and charts for
@@ -64,7 +67,7 @@ export function InstanceLoad({ id }: { id: string }) {
         ) : shown.charts.length === 0 ? (
           <p class="quiet load-none">{texts.nothing(name)}</p>
         ) : (
-          <Charts shown={shown} span={seconds} />
+          <Charts shown={shown} span={seconds} from={every === 10 ? since : 0} />
         )}
       </div>
     </section>
@@ -83,17 +86,23 @@ const Frames = () => (
   </div>
 );
 
-function Charts({ shown: { times, charts }, span }: { shown: LoadCharts; span: number }) {
-  const plots = (some: LoadCharts['charts']) => (
-    <div class="load-charts">
+interface ChartsProps {
+  shown: LoadCharts;
+  span: number;
+  from: number;
+}
+
+function Charts({ shown: { times, charts }, span, from }: ChartsProps) {
+  const plots = (some: LoadCharts['charts'], name = '') => (
+    <div class={`load-charts ${name}`}>
       {some.map((chart) => (
-        <Plot key={chart.title} {...chart} times={times} span={span} />
+        <Plot key={chart.title} {...chart} times={times} span={span} from={from} />
       ))}
     </div>
   );
   return (
     <>
-      {plots(charts.slice(0, MAIN))}
+      {plots(charts.slice(0, MAIN), 'load-main')}
       <Fold title={texts.more}>
         <div class="stack">
           {charts.length > MAIN && plots(charts.slice(MAIN))}

@@ -50,7 +50,7 @@ export function Overview({ instance, read, start, onChanged }: OverviewProps) {
       {read !== null && read.volumes.length > 0 && (
         <InstanceVolumes instance={instance} volumes={read.volumes} onChanged={onChanged} />
       )}
-      {runtime !== null && word === 'running' && <InstanceLoad id={id} />}
+      {runtime !== null && word === 'running' && <InstanceLoad id={id} since={secondsOf(instance.createdAt)} />}
       {read !== null && (
         <div class="panel folds">
           {isUsable && <Access id={id} links={links} read={read} />}
@@ -59,50 +59,57 @@ export function Overview({ instance, read, start, onChanged }: OverviewProps) {
           <RecentEvents id={id} />
         </div>
       )}
-      {runtime !== null && word !== 'running' && word !== 'starting' && <InstanceLoad id={id} />}
+      {runtime !== null && word !== 'running' && word !== 'starting' && (
+        <InstanceLoad id={id} since={secondsOf(instance.createdAt)} />
+      )}
     </>
   );
 }
 
-/** Shows what the instance costs and when it ends automatically, with a button to change that. */
+/** Shows what the instance costs and when it ends automatically, with a button that changes the latter. */
 function Terms({ instance, read, onChanged }: Omit<OverviewProps, 'start'>) {
   const { name, status, usage, asOf, labels } = instance;
   const isEditing = useSignal(false);
   const isEnded = status === 'DESTROYED';
+  const used = costNow(instance);
   return (
     <div class="next-terms">
-      <div class="next-cost">
-        <p>
-          <span class="hidden">{texts.costsNow} </span>
-          <strong>
+      <dl>
+        <div>
+          <dt>{texts.rate}</dt>
+          <dd>
             <Amount of={rateOf(instance)} unit="USD/h" />
-          </strong>
-        </p>
+          </dd>
+        </div>
+        <div>
+          <dt>{texts.costSoFar}</dt>
+          <dd data-figure="cost">
+            <Amount of={used} unit="USD" />
+          </dd>
+        </div>
+        <div>
+          <dt>{texts.ranFor}</dt>
+          <dd>{duration(usage.gpuSeconds + (status === 'RUNNING' ? secondsSince(secondsOf(asOf)) : 0))}</dd>
+        </div>
         {!isEnded && (
-          <button
-            type="button"
-            aria-label={texts.editOf(visible(name))}
-            aria-disabled={read === null}
-            onClick={() => {
-              isEditing.value = read !== null;
-            }}
-          >
-            {texts.edit}
-          </button>
+          <div class="next-ends">
+            <dt>{texts.endsBy}</dt>
+            <dd>{read !== null && <Ends read={read} used={Number(used) / 1e6} />}</dd>
+            <dd>
+              <button
+                type="button"
+                aria-label={texts.editOf(visible(name))}
+                aria-disabled={read === null}
+                onClick={() => {
+                  isEditing.value = read !== null;
+                }}
+              >
+                {texts.edit}
+              </button>
+            </dd>
+          </div>
         )}
-      </div>
-      <p class="quiet">
-        <span class="hidden">{texts.costSoFar} </span>
-        <span data-figure="cost">
-          <Amount of={costNow(instance)} unit="USD" />
-        </span>
-        {' · '}
-        <span class="hidden">{texts.ranFor} </span>
-        <span class="figure">
-          {duration(usage.gpuSeconds + (status === 'RUNNING' ? secondsSince(secondsOf(asOf)) : 0))}
-        </span>
-      </p>
-      {read !== null && !isEnded && <Ends read={read} used={Number(costNow(instance)) / 1e6} />}
+      </dl>
       <LabelList labels={labels} />
       {isEditing.value && read !== null && (
         <InstanceSettings
@@ -121,7 +128,7 @@ function Terms({ instance, read, onChanged }: Omit<OverviewProps, 'start'>) {
 /** Lists when the instance ends automatically and its spend limit, as far as they are set. */
 function Ends({ read: { stopAt, destroyAt, stopWhenIdle, spendLimit, limitReachedAt }, used }: EndsProps) {
   const isAny = stopAt !== null || destroyAt !== null || stopWhenIdle !== null || spendLimit !== null;
-  if (!isAny) return <p class="small quiet">{texts.noEnd}</p>;
+  if (!isAny) return texts.noEnd;
   return (
     <ul class="ends">
       {stopAt !== null && (

@@ -11,7 +11,6 @@ import { Dialog } from '../parts/dialog.js';
 import { EditDialog } from '../parts/edit-dialog.js';
 import { Facts } from '../parts/facts.js';
 import { Icon } from '../parts/icon.js';
-import { loaded } from '../parts/loaded.js';
 import { LocalTime } from '../parts/local-time.js';
 import { Menu } from '../parts/menu.js';
 import { Empty, Failure } from '../parts/notice.js';
@@ -27,20 +26,20 @@ import { texts as newKey } from '../texts/en/new-key.js';
 import { screens } from '../texts/en/screens.js';
 import { LimitDialog } from './limit.js';
 import { NewKey } from './new-key.js';
+import { Passkeys } from './passkeys.js';
 import { Secrets } from './secrets.js';
 import { SshKeys } from './ssh-keys.js';
 
-const Passkeys = loaded(async () => (await import('./passkeys.js')).Passkeys);
-
 type Key = NonNullable<ResultOf<typeof ApiKeys>['apiKeys']>[number];
 
-/** API keys, SSH keys and secrets. */
+/** API keys, SSH keys, secrets and passkeys. They appear at once, because later ones would move the others. */
 export function Keys() {
   useTitle(screens['/keys']);
   const read = useRead(ApiKeys, {}, accountChanges);
   return (
-    <div class="stack">
+    <div class="stack keys">
       <h1 tabIndex={-1}>{screens['/keys']}</h1>
+      <p class="quiet">{house.moment}</p>
       <ApiKeyList read={read} />
       <SshKeys />
       <Secrets />
@@ -58,7 +57,7 @@ function ApiKeyList({ read: { data, error, again } }: { read: Read<ResultOf<type
   const live = keys?.filter(({ revokedAt }) => revokedAt === null) ?? [];
   const revoked = keys?.filter(({ revokedAt }) => revokedAt !== null) ?? [];
   return (
-    <section class="panel" aria-labelledby="api-keys">
+    <section class="panel" aria-busy={keys === null && error.value === null} aria-labelledby="api-keys">
       <div class="panel-head">
         <div>
           <h2 id="api-keys">{texts.apiKeys}</h2>
@@ -86,11 +85,11 @@ function ApiKeyList({ read: { data, error, again } }: { read: Read<ResultOf<type
           isCards
           class="listing labelled"
           columns={[
-            [texts.name],
+            [texts.name, undefined, 'key-subject'],
             [texts.may],
             [texts.limit, undefined, 'key-limit'],
-            [texts.lastUse],
-            [texts.ends],
+            [texts.lastUse, undefined, 'key-time'],
+            [texts.ends, undefined, 'key-time'],
             [texts.actions, 'unseen', 'at-end'],
           ]}
         >

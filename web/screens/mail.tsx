@@ -2,41 +2,46 @@ import { useSignal } from '@preact/signals';
 import type { ResultOf } from 'gql.tada';
 import { secondsOf } from '../figures/time.js';
 import { visible } from '../figures/visible.js';
-import { DeleteMailAddress, MailAddress, SetMailAddress, TestMailAddress } from '../graph/documents.js';
+import { DeleteMailAddress, type Notifications, SetMailAddress, TestMailAddress } from '../graph/documents.js';
 import { send } from '../graph/send.js';
 import { EditDialog } from '../parts/edit-dialog.js';
+import { Icon } from '../parts/icon.js';
 import { LocalTime } from '../parts/local-time.js';
 import { Menu, type MenuItem } from '../parts/menu.js';
 import { Failure } from '../parts/notice.js';
-import { Setting } from '../parts/setting.js';
-import { useRead } from '../state/read.js';
 import { say } from '../state/toasts.js';
 import { useWork } from '../state/work.js';
 import { texts as house } from '../texts/en/house.js';
 import { texts } from '../texts/en/mail.js';
+import { texts as webhookTexts } from '../texts/en/webhooks.js';
 
-type Address = NonNullable<ResultOf<typeof MailAddress>['mailAddress']>;
+type Address = NonNullable<ResultOf<typeof Notifications>['mailAddress']>;
 
-/** Shows the address that receives notifications by email, with dialogs that change and delete it. */
-export function Mail() {
-  const { data, error, again } = useRead(MailAddress, {});
+interface Props {
+  mail: Address | null;
+  /** Whether the service sends email. */
+  isOffered: boolean;
+  again(): void;
+}
+
+/** Whether notices are sent to the address. */
+export const isMailed = (mail: Address | null): boolean =>
+  mail !== null && mail.confirmedAt !== null && mail.pausedAt === null;
+
+/** Shows the address that receives notices by email, with dialogs that change and delete it. */
+export function Mail({ mail, isOffered, again }: Props) {
   const { error: fault, run: work } = useWork(again);
   const open = useSignal<'edit' | 'delete' | null>(null);
   const close = () => {
     open.value = null;
   };
-  const mail = data.value?.mailAddress ?? null;
-  // If mail is disabled, nothing can be set, but an earlier address can be deleted.
-  const isOffered = data.value?.sendsMail === true;
-  if (error.value === null && mail === null && !isOffered) return null;
-  const isSent = mail !== null && mail.confirmedAt !== null && mail.pausedAt === null;
   const test = () =>
     work(async () => {
       await send(TestMailAddress, {});
       say(texts.tested);
     });
   const items: MenuItem[] = [
-    ...(isSent ? [{ name: texts.test, icon: 'bell', onChoose: () => void test() }] : []),
+    ...(isMailed(mail) ? [{ name: texts.test, icon: 'bell', onChoose: () => void test() }] : []),
     {
       name: texts.delete,
       icon: 'trash-2',
@@ -47,25 +52,36 @@ export function Mail() {
     },
   ];
   return (
-    <section class="panel" aria-labelledby="mail">
-      <div class="panel-head">
-        <div>
-          <h2 id="mail">{texts.title}</h2>
-          <p class="small quiet">{texts.what}</p>
+    <section class="recipient" aria-labelledby="mail">
+      <span class="tile">
+        <Icon name="mail" />
+      </span>
+      <div class="recipient-name">
+        <div class="title-line">
+          <h3 id="mail">{texts.title}</h3>
+          {mail !== null && <span class="mono">{visible(mail.address)}</span>}
         </div>
+        <p class="small quiet" role="status">
+          {mail !== null ? <State of={mail} /> : isOffered ? texts.none : texts.notOffered}
+        </p>
       </div>
-      <dl class="setting-list">
-        <Setting
-          name={texts.address}
-          onEdit={() => {
-            open.value = 'edit';
-          }}
-          more={mail !== null && <Menu label={house.actionsOf(visible(mail.address))} items={items} />}
-        >
-          <span role="status">{mail === null ? <span class="quiet">{texts.none}</span> : <State of={mail} />}</span>
-        </Setting>
-      </dl>
-      <Failure error={fault.value ?? error.value} />
+      <div class="recipient-actions">
+        {mail !== null && <Badge of={mail} />}
+        {/* If mail is disabled, nothing can be set, but an earlier address can be deleted. */}
+        {isOffered && (
+          <button
+            type="button"
+            aria-label={mail === null ? texts.add : house.editOf(texts.title)}
+            onClick={() => {
+              open.value = 'edit';
+            }}
+          >
+            {mail === null ? texts.add : house.edit}
+          </button>
+        )}
+        {mail !== null && <Menu label={house.actionsOf(visible(mail.address))} items={items} />}
+      </div>
+      <Failure error={fault.value} />
       {open.value === 'edit' && (
         <EditDialog
           title={texts.edit}
@@ -104,9 +120,23 @@ export function Mail() {
   );
 }
 
-function State({ of: { address, events, waiting, pausedAt, pauseReason, confirmedAt, confirmBy } }: { of: Address }) {
-  const to = <strong class="mono">{visible(address)}</strong>;
-  if (pausedAt !== null) return texts.paused(to, <LocalTime at={secondsOf(pausedAt)} />, visible(pauseReason ?? ''));
-  if (confirmedAt === null) return texts.unconfirmed(to, <LocalTime at={secondsOf(confirmBy ?? '')} />);
-  return events === null ? texts.getsAll(to, waiting) : texts.gets(to, <code>{events.join(', ')}</code>, waiting);
+/** Shows in one word whether the address receives notices. */
+function Badge({ of: mail }: { of: Address }) {
+  if (isMailed(mail)) return <span class="badge good">{texts.isActive}</span>;
+  return <span class="badge warn">{mail.pausedAt === null ? texts.isUnconfirmed : texts.isPaused}</span>;
 }
+
+/** Describes what the address receives, or why it receives nothing. */
+function State({ of: { events, waiting, pausedAt, pauseReason, confirmedAt, confirmBy } }: { of: Address }) {
+  if (pausedAt !== null) return texts.paused(<LocalTime at={secondsOf(pausedAt)} />, visible(pauseReason ?? ''));
+  if (confirmedAt === null) return texts.unconfirmed(<LocalTime at={secondsOf(confirmBy ?? '')} />);
+  return <EventsOf events={events} waiting={waiting} />;
+}
+
+/** Lists the events that a recipient receives, and how many of them are waiting. */
+export const EventsOf = ({ events, waiting }: { events: readonly string[] | null; waiting: number }) => (
+  <>
+    {events === null ? webhookTexts.allEvents : events.join(', ')}
+    {waiting > 0 && `, ${webhookTexts.waiting(waiting)}`}
+  </>
+);

@@ -1,4 +1,4 @@
-import { micro, rate } from '../figures/money.js';
+import { loneRate, micro } from '../figures/money.js';
 import { PriceHistory } from '../graph/documents.js';
 import { HistoryChart } from '../parts/charts.js';
 import { Fold } from '../parts/fold.js';
@@ -29,4 +29,4 @@ export function ModelPanel({ slug }: { slug: string }) {
 }
 
 const medianOf = ({ marketMedian, listings }: { marketMedian: number | null; listings: number }) =>
-  marketMedian === null ? texts.fewListings(listings) : texts.median(rate(micro(marketMedian)), listings);
+  marketMedian === null ? texts.fewListings(listings) : texts.median(loneRate(micro(marketMedian)), listings);

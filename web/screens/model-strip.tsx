@@ -1,5 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks';
-import { micro, rate } from '../figures/money.js';
+import { loneRate, micro } from '../figures/money.js';
 import { number } from '../figures/number.js';
 import { Icon } from '../parts/icon.js';
 import { ModelName } from '../parts/model-name.js';
@@ -70,7 +70,7 @@ function Card({ model, trend }: { model: Model; trend: readonly number[] }) {
         <ModelName name={name} />
       </strong>
       <span class="figure">
-        {rate(micro(pricePerGpuHour[shownMode.value.price]))} <span class="unit">{texts.perGpu}</span>
+        {loneRate(micro(pricePerGpuHour[shownMode.value.price]))} <span class="unit">{texts.perGpu}</span>
       </span>
       <span class="small quiet">{texts.freeOf(vramGb, number(availableGpus))}</span>
       {trend.length > 1 && (

@@ -5,7 +5,7 @@ import { fixed, number } from '../figures/number.js';
 import { fileSize } from '../figures/size.js';
 import { visible } from '../figures/visible.js';
 import { ModelHub, ModelMemory } from '../graph/documents.js';
-import { Amount } from '../parts/amount.js';
+import { Rate } from '../parts/amount.js';
 import { FileChooser } from '../parts/file-chooser.js';
 import { Fold } from '../parts/fold.js';
 import { Icon } from '../parts/icon.js';
@@ -50,7 +50,8 @@ export function Models() {
       <Inputs config={config} hub={hub === null ? undefined : hub.modelHub} isRead={memory !== null} />
       <Failure error={error.value} />
       {memory !== null && <Result memory={memory} />}
-      {memory === null && error.value === null && (
+      {/* Until the hub is known, the form above may still grow. */}
+      {memory === null && error.value === null && hub !== null && (
         <div class="panel">
           <Empty icon="memory-stick" title={texts.emptyTitle}>
             {texts.empty}
@@ -99,7 +100,7 @@ function Inputs({ config, hub, isRead }: InputsProps) {
     delete drafts.current[name];
     setQuery({ [name]: event.currentTarget.value.trim() }, { replace: true });
   };
-  // Unlike a typed config, a pasted one is folded once it can be read.
+  // A new config is folded once it can be read. One that is being edited isn't.
   const isFolded = useSignal(false);
   const isTuned = typed('parameters') !== '' || typed('bits') !== '';
   return (
@@ -138,7 +139,7 @@ function Inputs({ config, hub, isRead }: InputsProps) {
             type="number"
             name="context"
             min="1"
-            placeholder={number(8192)}
+            placeholder={texts.byDefault(number(8192))}
             value={typed('context')}
             onInput={draft('context')}
             onChange={change('context')}
@@ -150,7 +151,7 @@ function Inputs({ config, hub, isRead }: InputsProps) {
             type="number"
             name="requests"
             min="1"
-            placeholder="4"
+            placeholder={texts.byDefault('4')}
             value={typed('requests')}
             onInput={draft('requests')}
             onChange={change('requests')}
@@ -187,51 +188,53 @@ function Inputs({ config, hub, isRead }: InputsProps) {
         >
           <Config
             config={config}
-            onPaste={() => {
+            onNew={() => {
               isFolded.value = true;
             }}
           />
         </Fold>
       )}
-      <Fold title={texts.advanced} summary={isTuned ? undefined : texts.fromConfig} isOpen={isTuned}>
-        <div class="two">
-          <label class="field">
-            <span>{texts.parameters}</span>
-            <input
-              name="parameters"
-              inputMode="decimal"
-              maxLength={9}
-              autocomplete="off"
-              placeholder={texts.fromConfig}
-              value={typed('parameters')}
-              onInput={draft('parameters')}
-              onChange={change('parameters')}
-            />
-          </label>
-          <label class="field">
-            <span>{texts.bits}</span>
-            <select name="bits" value={typed('bits')} onChange={change('bits')}>
-              <option value="">{texts.fromConfig}</option>
-              {BITS.map((bits) => (
-                <option key={bits} value={bits}>
-                  {texts.bitsOf(bits)}
-                </option>
-              ))}
-            </select>
-          </label>
-        </div>
-      </Fold>
+      {hub !== undefined && (
+        <Fold title={texts.advanced} summary={isTuned ? undefined : texts.fromConfig} isOpen={isTuned}>
+          <div class="two">
+            <label class="field">
+              <span>{texts.parameters}</span>
+              <input
+                name="parameters"
+                inputMode="decimal"
+                maxLength={9}
+                autocomplete="off"
+                placeholder={texts.fromConfig}
+                value={typed('parameters')}
+                onInput={draft('parameters')}
+                onChange={change('parameters')}
+              />
+            </label>
+            <label class="field">
+              <span>{texts.bits}</span>
+              <select name="bits" value={typed('bits')} onChange={change('bits')}>
+                <option value="">{texts.fromConfig}</option>
+                {BITS.map((bits) => (
+                  <option key={bits} value={bits}>
+                    {texts.bitsOf(bits)}
+                  </option>
+                ))}
+              </select>
+            </label>
+          </div>
+        </Fold>
+      )}
     </form>
   );
 }
 
 /** A field for a config.json, which can be pasted, dropped or chosen. */
-function Config({ config, onPaste }: { config: Signal<string>; onPaste(): void }) {
+function Config({ config, onNew }: { config: Signal<string>; onNew(): void }) {
   const chooser = useRef<HTMLInputElement>(null);
   const take = async ([file]: readonly File[]) => {
     if (file === undefined) return;
     config.value = await file.slice(0, MAX_CONFIG + 1).text();
-    onPaste();
+    onNew();
   };
   return (
     <div class="stack-tight">
@@ -243,8 +246,9 @@ function Config({ config, onPaste }: { config: Signal<string>; onPaste(): void }
           rows={6}
           spellcheck={false}
           value={config.value}
-          onPaste={onPaste}
+          onPaste={onNew}
           onInput={({ currentTarget }) => {
+            if (config.value === '') onNew();
             config.value = currentTarget.value;
           }}
           onDragOver={(event) => event.preventDefault()}
@@ -484,7 +488,7 @@ function FitTable({ fits, chosen, onChoose }: TableProps) {
               </td>
               <td class="fit-region quiet">{regionName(offer.region)}</td>
               <td class="number">
-                <Amount of={micro(offer.pricePerHour.onDemand)} decimals={3} />
+                <Rate of={micro(offer.pricePerHour.onDemand)} />
               </td>
             </tr>
           );

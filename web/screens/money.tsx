@@ -72,10 +72,13 @@ export function Money() {
       {isAnswered && known !== null ? (
         <>
           <section class="panel" aria-label={balance.balance}>
-            <div class="padded stack">
+            <div class="padded credit">
               <Credit known={known} />
-              {topUps.data.value !== null && assets.length === 0 && <p class="small quiet">{topUpTexts.noPayments}</p>}
-              <Failure error={topUps.error.value} />
+              <div class="stack-tight small quiet">
+                <Outlook known={known} />
+                {topUps.data.value !== null && assets.length === 0 && <p>{topUpTexts.noPayments}</p>}
+                <Failure error={topUps.error.value} />
+              </div>
             </div>
             <PendingTopUps of={all} />
           </section>
@@ -107,17 +110,14 @@ function Credit({ known }: { known: Figures }) {
   const { exhaustsAt, burn, asOf } = known;
   const left = exhaustsAt === null ? null : Math.max(0, exhaustsAt - asOf);
   return (
-    <>
-      <div class="facts">
-        <BalanceFigure />
-        <Headline name="left" label={texts.lasts} isBad={left === 0}>
-          {left !== null ? duration(left) : burn === 0n ? '–' : texts.years}
-        </Headline>
-        <Headline name="burn" label={balance.burn}>
-          <Amount of={burn} unit="USD/h" />
-        </Headline>
-      </div>
-      <Outlook known={known} />
-    </>
+    <div class="facts">
+      <BalanceFigure />
+      <Headline name="left" label={texts.lasts} isBad={left === 0}>
+        {left !== null ? duration(left) : burn === 0n ? '–' : texts.years}
+      </Headline>
+      <Headline name="burn" label={balance.burn}>
+        <Amount of={burn} unit="USD/h" />
+      </Headline>
+    </div>
   );
 }

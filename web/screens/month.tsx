@@ -1,7 +1,7 @@
-import { decimalsOf, micro } from '../figures/money.js';
+import { micro } from '../figures/money.js';
 import { monthRows } from '../figures/month.js';
 import { monthEnd, secondsOf } from '../figures/time.js';
-import { Amount } from '../parts/amount.js';
+import { Amount, Rate } from '../parts/amount.js';
 import { Facts } from '../parts/facts.js';
 import { Empty } from '../parts/notice.js';
 import { Table } from '../parts/table.js';
@@ -132,10 +132,6 @@ function Sums({ read, by }: { read: MoneyRead; by: keyof typeof BY }) {
     ...rest,
     { key: texts.total, rate: burn, spent: micro(account.monthSpend), forecast: expected.total },
   ];
-  const decimals = decimalsOf(
-    all.map(({ rate }) => rate),
-    3,
-  );
   return (
     <Table
       columns={[
@@ -154,7 +150,7 @@ function Sums({ read, by }: { read: MoneyRead; by: keyof typeof BY }) {
             </span>
           </th>
           <td class="number month-hourly">
-            <Amount of={rate} decimals={decimals} />
+            <Rate of={rate} />
           </td>
           <td class="number">
             <Amount of={spent} />

@@ -1,9 +1,9 @@
-import { useEffect, useMemo, useRef } from 'preact/hooks';
-import { decimalsOf, micro } from '../figures/money.js';
+import { useEffect, useRef } from 'preact/hooks';
+import { micro } from '../figures/money.js';
 import { fixed, number } from '../figures/number.js';
 import { timeToSecond } from '../figures/time.js';
 import { visible } from '../figures/visible.js';
-import { Amount } from '../parts/amount.js';
+import { Rate } from '../parts/amount.js';
 import { Icon } from '../parts/icon.js';
 import { ModelName } from '../parts/model-name.js';
 import { Empty, Failure } from '../parts/notice.js';
@@ -150,11 +150,6 @@ function ModeChoice() {
 }
 
 function Table({ found: { offers, total } }: { found: Found }) {
-  const { price } = shownMode.value;
-  const decimals = useMemo(() => {
-    const prices = offers.flatMap(({ pricePerHour, numGpus }) => [pricePerHour[price], pricePerHour[price] / numGpus]);
-    return decimalsOf(prices.map(micro), 3);
-  }, [offers, price]);
   // If all of them run containers, or none does, there is no point in marking each one.
   const isMixed = new Set(offers.map(({ hasAgent, demo }) => `${hasAgent} ${demo}`)).size > 1;
   return (
@@ -179,9 +174,7 @@ function Table({ found: { offers, total } }: { found: Found }) {
         </tr>
       </thead>
       <RowGroups rows={offers} total={total} rowPx={ROW_PX}>
-        {(offer, index) => (
-          <Row key={offer.machineId} offer={offer} index={index} isMixed={isMixed} decimals={decimals} />
-        )}
+        {(offer, index) => <Row key={offer.machineId} offer={offer} index={index} isMixed={isMixed} />}
       </RowGroups>
     </table>
   );
@@ -210,10 +203,9 @@ interface RowProps {
   /** The row's place, which starts at 1 and includes the header row. */
   index: number;
   isMixed: boolean;
-  decimals: number;
 }
 
-function Row({ offer, index, isMixed, decimals }: RowProps) {
+function Row({ offer, index, isMixed }: RowProps) {
   const { machineId, gpu, numGpus, region, cpu, vcpus, ramGb, diskGb, reliability } = offer;
   const price = offer.pricePerHour[shownMode.value.price];
   const isCompared = compared.value.includes(machineId);
@@ -239,10 +231,10 @@ function Row({ offer, index, isMixed, decimals }: RowProps) {
         <Marks offer={offer} isMixed={isMixed} />
       </th>
       <td class="price number" data-label={texts.columns.PRICE}>
-        <Amount of={micro(price)} decimals={decimals} />
+        <Rate of={micro(price)} />
       </td>
       <td class="price-per-gpu number" data-label={texts.columns.PRICE_PER_GPU}>
-        <Amount of={micro(price / numGpus)} decimals={decimals} />
+        <Rate of={micro(price / numGpus)} />
       </td>
       <td class="hardware">
         <span>{number(vcpus)}</span>

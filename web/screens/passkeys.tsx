@@ -4,10 +4,11 @@ import { secondsOf } from '../figures/time.js';
 import { visible } from '../figures/visible.js';
 import { type ApiKeys, Passkeys as PasskeysDocument, RevokePasskey } from '../graph/documents.js';
 import { send } from '../graph/send.js';
+import { Ago } from '../parts/ago.js';
 import { EditDialog } from '../parts/edit-dialog.js';
-import { LocalTime } from '../parts/local-time.js';
+import { Icon } from '../parts/icon.js';
 import { Menu } from '../parts/menu.js';
-import { Failure } from '../parts/notice.js';
+import { Empty, Failure } from '../parts/notice.js';
 import { Table } from '../parts/table.js';
 import { accountChanges } from '../state/account.js';
 import { createPasskey, supportsPasskeys } from '../state/passkeys.js';
@@ -30,13 +31,11 @@ export function Passkeys({ apiKeys }: { apiKeys: readonly Key[] }) {
   const current = apiKeys.find(({ isCurrent }) => isCurrent);
   const canAdd = supportsPasskeys && current !== undefined && passkeys?.every(({ isCurrent }) => !isCurrent);
   return (
-    <section class={`panel${passkeys?.length === 0 ? ' panel-line' : ''}`} aria-labelledby="passkeys">
+    <section class="panel" aria-busy={passkeys === null && error.value === null} aria-labelledby="passkeys">
       <div class="panel-head">
         <div>
           <h2 id="passkeys">{texts.title}</h2>
-          {passkeys?.length === 0 && (
-            <p class="small quiet">{supportsPasskeys ? texts.noneHint : texts.notSupported}</p>
-          )}
+          <p class="small quiet">{texts.hint}</p>
         </div>
         {canAdd && (
           <button
@@ -45,15 +44,28 @@ export function Passkeys({ apiKeys }: { apiKeys: readonly Key[] }) {
               isAdding.value = true;
             }}
           >
+            <Icon name="plus" />
             {texts.add}
           </button>
         )}
       </div>
       <Failure error={error.value} />
+      {passkeys?.length === 0 && (
+        <Empty icon="fingerprint-pattern" title={texts.none}>
+          {supportsPasskeys ? texts.noneHint : texts.notSupported}
+        </Empty>
+      )}
       {passkeys !== null && passkeys.length > 0 && (
         <Table
           isCards
-          columns={[[texts.name], [texts.key], [texts.created], [texts.lastUse], [texts.actions, 'unseen']]}
+          class="listing labelled"
+          columns={[
+            [texts.name, undefined, 'key-subject'],
+            [texts.key],
+            [texts.lastUse, undefined, 'key-time'],
+            [texts.created, undefined, 'key-time'],
+            [texts.actions, 'unseen', 'at-end'],
+          ]}
         >
           {passkeys.map((passkey) => (
             <Row
@@ -115,18 +127,21 @@ function Row({ passkey: { name, host, isCurrent, createdAt, lastUsedAt }, apiKey
   const actions = house.actionsOf(visible(name));
   return (
     <tr>
-      <th scope="row" class="wide">
-        {visible(name)} {isCurrent && <span class="badge good">{texts.thisSession}</span>}
-        {host !== location.hostname && <span class="small quiet"> {texts.onlyAt(host)}</span>}
+      <th scope="row">
+        <span class="key-name">
+          <span class="id">{visible(name)}</span>
+          {isCurrent && <span class="badge good">{texts.thisSession}</span>}
+          {host !== location.hostname && <span class="small quiet">{texts.onlyAt(host)}</span>}
+        </span>
       </th>
-      <td data-label={texts.key}>{apiKey}</td>
-      <td class="no-card" data-label={texts.created}>
-        <LocalTime at={secondsOf(createdAt)} />
+      <td class="card-start">{apiKey}</td>
+      <td class="nowrap" data-label={texts.lastUse}>
+        {lastUsedAt === null ? <span class="quiet">{texts.never}</span> : <Ago at={secondsOf(lastUsedAt)} />}
       </td>
-      <td data-label={texts.lastUse}>
-        {lastUsedAt === null ? <span class="quiet">{texts.never}</span> : <LocalTime at={secondsOf(lastUsedAt)} />}
+      <td class="nowrap no-card">
+        <Ago at={secondsOf(createdAt)} />
       </td>
-      <td class="number">
+      <td class="at-end">
         <Menu label={actions} items={[{ name: texts.revoke, icon: 'trash-2', isDanger: true, onChoose: onRevoke }]} />
       </td>
     </tr>

@@ -72,9 +72,9 @@ function Row({ model, classOf }: { model: Model; classOf(price: string): string 
       <td class="number" data-label={texts.freeGpus}>
         {number(availableGpus)}
       </td>
-      {MODES.map(({ price, decimals }) => (
+      {MODES.map(({ price }) => (
         <td key={price} class={`number ${classOf(price)}`}>
-          {rate(micro(pricePerGpuHour[price]), decimals)}
+          {rate(micro(pricePerGpuHour[price]))}
         </td>
       ))}
     </tr>

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
 import type { ResultOf, VariablesOf } from 'gql.tada';
 import { useEffect, useMemo } from 'preact/hooks';
-import { accrued, type Micro, micro, rate, rates, usd } from '../figures/money.js';
+import { accrued, loneRate, type Micro, micro, rate, usd } from '../figures/money.js';
 import { duration, secondsOf } from '../figures/time.js';
 import { OfferSearch, OneOffer, Quote } from '../graph/documents.js';
 import { Retry } from '../graph/retry.js';
@@ -80,14 +80,13 @@ export function Price({ quoted }: { quoted: Quoted }) {
   const { priceHr, diskPriceHr, diskGb, totalPriceHr, account, reserved, preempts, coverNeeded } = quoted;
   const total = micro(totalPriceHr);
   const left = account === null ? 0 : secondsLeft(account);
-  const [gpus, disk] = rates([micro(priceHr), micro(diskPriceHr)]);
   return (
     <div class="stack-tight" aria-live="polite">
       <dl class="lines figure">
         <dt>{texts.forGpus}</dt>
-        <dd>{texts.perHour(gpus!)}</dd>
+        <dd>{texts.perHour(rate(micro(priceHr)))}</dd>
         <dt>{texts.forDisk(diskGb)}</dt>
-        <dd>{texts.perHour(disk!)}</dd>
+        <dd>{texts.perHour(rate(micro(diskPriceHr)))}</dd>
       </dl>
       {account !== null && account.exhaustsAt !== null && account.hoursLeft !== null && (
         <p class="small">
@@ -101,7 +100,7 @@ export function Price({ quoted }: { quoted: Quoted }) {
       )}
       {account === null && <p class="small">{texts.needs(usd(micro(coverNeeded), 4))}</p>}
       {reserved !== null && (
-        <p class="small">{texts.term(<Time at={secondsOf(reserved.until)} />, rate(micro(reserved.discountHr)))}</p>
+        <p class="small">{texts.term(<Time at={secondsOf(reserved.until)} />, loneRate(micro(reserved.discountHr)))}</p>
       )}
       {preempts && (
         <p class="small warn">
@@ -156,7 +155,7 @@ export function NextBest({ without, quoted, diskGb }: { without: string; quoted:
   const price = next.pricePerHour[modeOf(query.value.get('mode') ?? '').price];
   return (
     <div class="notice row between">
-      <span>{texts.nextBest(next.numGpus, modelName(next.gpu), regionName(next.region), rate(micro(price)))}</span>
+      <span>{texts.nextBest(next.numGpus, modelName(next.gpu), regionName(next.region), loneRate(micro(price)))}</span>
       <button type="button" onClick={() => setQuery({ [MACHINE]: next.machineId }, { replace: true })}>
         {texts.takeThis}
       </button>

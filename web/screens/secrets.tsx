@@ -39,7 +39,7 @@ export function Secrets() {
   const isCreating = useSignal(false);
   const deleting = useSignal<Secret | null>(null);
   return (
-    <section class="panel" aria-labelledby="secrets">
+    <section class="panel" aria-busy={secrets === null && error === null} aria-labelledby="secrets">
       <div class="panel-head">
         <div>
           <h2 id="secrets">{texts.title}</h2>
@@ -65,7 +65,12 @@ export function Secrets() {
         <Table
           isCards
           class="listing"
-          columns={[[texts.name], [texts.for], [texts.created], [texts.actions, 'unseen', 'at-end']]}
+          columns={[
+            [texts.name, undefined, 'key-subject'],
+            [texts.for],
+            [texts.created, undefined, 'key-time'],
+            [texts.actions, 'unseen', 'at-end'],
+          ]}
         >
           {secrets.map((secret) => (
             <tr key={secret.name}>

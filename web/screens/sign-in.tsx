@@ -4,12 +4,16 @@ import { Refusal } from '../graph/send.js';
 import { Copy } from '../parts/copy.js';
 import { Icon } from '../parts/icon.js';
 import { Failure } from '../parts/notice.js';
+import { brandLogo } from '../state/brand.js';
 import { saveFile } from '../state/save-file.js';
 import { createAccount, endedBecause, signIn, signupOpen } from '../state/session.js';
 import { useTitle } from '../state/title.js';
 import { useWork } from '../state/work.js';
+import { texts as market } from '../texts/en/first-sight.js';
 import { screens } from '../texts/en/screens.js';
 import { texts } from '../texts/en/sign-in.js';
+import { FreeFigures, useFreeNow } from './free-now.js';
+import { WorldMap } from './map.js';
 import { PasskeySignIn } from './passkey-sign-in.js';
 
 /** Beginning of every key, in all languages. */
@@ -25,10 +29,12 @@ export function SignIn({ reason }: { reason?: string }) {
   useTitle(screens['/sign-in']);
   const created = useSignal<string | null>(null);
   const work = useWork();
+  const isWide = matchMedia('(min-width: 64rem)').matches;
   return (
-    <div class="sign-in">
-      {endedBecause.value !== null && <p class="notice warn">{endedBecause.value}</p>}
-      <div class="panel sign-in-card">
+    <div class="panel sign-in">
+      <div class="sign-in-form">
+        {endedBecause.value !== null && <p class="notice warn">{endedBecause.value}</p>}
+        <img class="sign-in-logo" src={brandLogo} alt="" />
         {created.value !== null ? (
           <KeepKey secret={created.value} />
         ) : (
@@ -52,14 +58,30 @@ export function SignIn({ reason }: { reason?: string }) {
             )}
           </>
         )}
+        <div class="small quiet sign-in-more">
+          {!signupOpen.value && <p>{texts.lostKey}</p>}
+          <p>
+            <a href="/verify">{texts.verify}</a>
+          </p>
+        </div>
       </div>
-      <div class="small quiet">
-        {!signupOpen.value && <p>{texts.lostKey}</p>}
-        <p>
-          <a href="/verify">{texts.verify}</a>
-        </p>
-      </div>
+      {isWide && <Offer />}
     </div>
+  );
+}
+
+/** Shows what is free now, next to the form. */
+function Offer() {
+  const free = useFreeNow();
+  return (
+    <aside class="sign-in-offer" aria-label={market.freeNow}>
+      <p class="sign-in-claim">{market.heading}</p>
+      {/* Its links would be in the way of the form's. */}
+      <div inert>
+        <WorldMap free={free.regions} />
+      </div>
+      <FreeFigures of={free} />
+    </aside>
   );
 }
 

@@ -78,15 +78,15 @@ function Chart({ spent, models }: { spent: Spent; models: readonly string[] }) {
     name: index === NAMED ? texts.others : modelName(named[index] ?? ''),
     amount: days.reduce((total, { parts }) => total + parts[index]!, 0n),
   })).filter(({ amount }) => amount > 0n);
+  const isInTable = key.every(({ index }) => index < models.length || index === NAMED);
   return (
     <>
       <Bars days={days} label={texts.chart(utcDay(spent.from), utcDay(spent.to), sum(micro(spent.total)))} />
-      <ul class="month-key" aria-label={texts.byModel}>
-        {key.map(({ name, index, amount }) => (
+      <ul class={`month-key${isInTable ? ' repeated' : ''}`} aria-label={texts.byModel}>
+        {key.map(({ name, index }) => (
           <li key={name}>
             <Swatch index={index} />
-            <span>{name}</span>
-            <Amount of={amount} />
+            {name}
           </li>
         ))}
       </ul>

@@ -31,7 +31,7 @@ export function SshKeys() {
   };
   const keys = data.value?.sshKeys ?? null;
   return (
-    <section class="panel" aria-labelledby="ssh-keys">
+    <section class="panel" aria-busy={keys === null && error.value === null} aria-labelledby="ssh-keys">
       <div class="panel-head">
         <div>
           <h2 id="ssh-keys">{texts.title}</h2>
@@ -57,7 +57,12 @@ export function SshKeys() {
         <Table
           isCards
           class="listing labelled"
-          columns={[[texts.comment], [texts.fingerprint], [texts.added], [texts.actions, 'unseen', 'at-end']]}
+          columns={[
+            [texts.comment, undefined, 'key-subject'],
+            [texts.fingerprint],
+            [texts.added, undefined, 'key-time'],
+            [texts.actions, 'unseen', 'at-end'],
+          ]}
         >
           {keys.map((key) => (
             <Row key={key.id} sshKey={key} onRemove={() => void remove(key)} />

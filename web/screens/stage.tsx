@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { micro, rate } from '../figures/money.js';
+import { loneRate, micro } from '../figures/money.js';
 import { visible } from '../figures/visible.js';
 import { Icon } from '../parts/icon.js';
 import { Progress, runtimeText, stopReason } from '../parts/status.js';
@@ -36,7 +36,7 @@ export function Stage({ instance, start }: { instance: Instance; start: Read['ca
     return (
       <StageNote title={texts.stopped} after={<CannotStart instance={instance} start={start} />}>
         {instance.stopReason !== 'USER' && `${texts.stopReason(stopReason(instance) ?? '')} `}
-        {texts.stoppedHint(diskGb, rate(micro(diskPriceHr)))}
+        {texts.stoppedHint(diskGb, loneRate(micro(diskPriceHr)))}
       </StageNote>
     );
   if (runtime === null)
@@ -99,7 +99,7 @@ function CannotStart({ instance, start }: { instance: Instance; start: Read['can
   if (start?.refusal == null) return null;
   return (
     <p class="notice warn">
-      {texts.cannotStart(visible(start.refusal.message), rate(rateOf(instance)))}
+      {texts.cannotStart(visible(start.refusal.message), loneRate(rateOf(instance)))}
       {balanceNow.value < micro(start.coverNeeded) && (
         <>
           {' '}

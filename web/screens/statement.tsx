@@ -1,9 +1,10 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { decimalsOf, micro } from '../figures/money.js';
+import { micro } from '../figures/money.js';
+import { serviceCreditText } from '../figures/service-credit.js';
 import { duration, exactTime, secondsOf, utcMoment } from '../figures/time.js';
 import { visible } from '../figures/visible.js';
-import { Amount } from '../parts/amount.js';
+import { Amount, Rate } from '../parts/amount.js';
 import { loaded } from '../parts/loaded.js';
 import { Empty, Failure } from '../parts/notice.js';
 import { Table } from '../parts/table.js';
@@ -94,10 +95,6 @@ function Lines({ stated }: { stated: Stated }) {
     ...movements.slice(shownMovements.length).map(({ amount }) => micro(amount)),
     ...lines.slice(shownLines.length).map(({ amount }) => -micro(amount)),
   ];
-  const decimals = decimalsOf(
-    shownLines.map(({ ratePerHour }) => micro(ratePerHour)),
-    3,
-  );
   return (
     <>
       <Table
@@ -112,10 +109,7 @@ function Lines({ stated }: { stated: Stated }) {
               <span class="statement-item">
                 <span>{texts.movements[kind]}</span>
                 {note !== null && (
-                  // The service writes English, but an operator may write in any language.
-                  <span class="quiet" lang={kind === 'SERVICE_CREDIT' ? 'en' : undefined}>
-                    {visible(note)}
-                  </span>
+                  <span class="quiet">{visible(kind === 'SERVICE_CREDIT' ? serviceCreditText(note) : note)}</span>
                 )}
                 {instanceId !== null && <Subject id={instanceId} />}
                 {reference !== null && <span class="mono quiet">{visible(reference)}</span>}
@@ -141,7 +135,7 @@ function Lines({ stated }: { stated: Stated }) {
             </th>
             <td class="nowrap card-start">{from === to ? <Moment at={from} /> : <Between from={from} to={to} />}</td>
             <td class="number no-card">{seconds > 0 && duration(seconds)}</td>
-            <td class="number no-card">{seconds > 0 && <Amount of={micro(ratePerHour)} decimals={decimals} />}</td>
+            <td class="number no-card">{seconds > 0 && <Rate of={micro(ratePerHour)} />}</td>
             <td class="number">
               <Amount of={-micro(amount)} />
             </td>

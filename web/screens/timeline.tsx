@@ -3,16 +3,18 @@ import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { micro, rate, sum } from '../figures/money.js';
 import { fileSize } from '../figures/size.js';
-import { duration, secondsOf } from '../figures/time.js';
+import { duration, exactTime, secondsOf, timeToSecond } from '../figures/time.js';
 import { visible } from '../figures/visible.js';
 import { Fold } from '../parts/fold.js';
 import { Icon } from '../parts/icon.js';
 import { LocalTime } from '../parts/local-time.js';
 import { Failure } from '../parts/notice.js';
 import { reasonText } from '../parts/status.js';
+import { serverNow } from '../state/clock.js';
 import { keyNames, readKeyNames } from '../state/key-names.js';
 import { withQuery } from '../state/location.js';
 import { type TimelineEntry, useTimeline } from '../state/timeline.js';
+import { locale } from '../texts/en/locale.js';
 import { operations, refusals } from '../texts/en/operations.js';
 import { texts } from '../texts/en/timeline.js';
 
@@ -49,6 +51,8 @@ interface Shown {
   node: TimelineEntry;
   /** Equal entries directly preceding this one. There can be many, because a volume is saved every few minutes. */
   others: TimelineEntry[];
+  /** Seconds since the entry shown below this one. Null for the oldest. */
+  after: number | null;
 }
 
 /** Merges repeated saves of volumes into one line. */
@@ -58,9 +62,36 @@ function mergeSaves(edges: readonly { cursor: string; node: TimelineEntry }[]): 
     const last = shown.at(-1);
     if (node.kind === 'VOLUME_STORED' && last?.node.kind === node.kind && last.node.volumeName === node.volumeName)
       last.others.push(node);
-    else shown.push({ cursor, node, others: [] });
+    else shown.push({ cursor, node, others: [], after: null });
   }
+  for (const [index, before] of shown.slice(1).entries())
+    shown[index]!.after = secondsOf(shown[index]!.node.at) - secondsOf(before.node.at);
   return shown;
+}
+
+const dayOf = (at: number) => new Date(at * 1_000).toDateString();
+
+/** Groups entries by their local day. */
+function daysOf(entries: readonly Shown[]): Shown[][] {
+  const days: Shown[][] = [];
+  for (const shown of entries) {
+    const last = days.at(-1);
+    if (last !== undefined && dayOf(secondsOf(last[0]!.node.at)) === dayOf(secondsOf(shown.node.at))) last.push(shown);
+    else days.push([shown]);
+  }
+  return days;
+}
+
+const weekday = new Intl.DateTimeFormat(locale, { weekday: 'long', day: 'numeric', month: 'long' });
+const dayOfYear = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'long', year: 'numeric' });
+const DAY = 86_400;
+
+/** Formats a local day: "Today", "Yesterday", "Tuesday 24 November". The year is only shown if it is another one. */
+function dayName(at: number, now: number): string {
+  if (dayOf(at) === dayOf(now)) return texts.today;
+  if (dayOf(at) === dayOf(now - DAY)) return texts.yesterday;
+  const [then, today] = [new Date(at * 1_000), new Date(now * 1_000)];
+  return (then.getFullYear() === today.getFullYear() ? weekday : dayOfYear).format(then);
 }
 
 /** Lists all events of an instance, newest first. */
@@ -135,20 +166,38 @@ export function RecentEvents({ id }: { id: string }) {
 }
 
 const Entries = ({ of: entries }: { of: readonly Shown[] }) => (
-  <ol class="timeline" aria-label={texts.label}>
-    {entries.map((shown) => (
-      <Entry key={shown.cursor} {...shown} />
+  <div class="timeline">
+    {daysOf(entries).map((day) => (
+      <section key={dayOf(secondsOf(day[0]!.node.at))}>
+        <Day at={secondsOf(day[0]!.node.at)} />
+        <ol>
+          {day.map((shown) => (
+            <Entry key={shown.cursor} {...shown} />
+          ))}
+        </ol>
+      </section>
     ))}
-  </ol>
+  </div>
 );
 
-function Entry({ node, others }: Shown) {
+function Day({ at }: { at: number }) {
+  const name = useComputed(() => dayName(at, serverNow.value));
+  return <h2 class="timeline-day">{name}</h2>;
+}
+
+function Entry({ node, others, after }: Shown) {
   const [icon, tone] = LOOKS[node.kind];
   const isRefused = node.asked?.code != null;
+  const at = secondsOf(node.at);
   return (
     <li class={`tone-${isRefused ? 'bad' : tone}`}>
-      <span class="timeline-mark">
-        <Icon name={ICONS[node.asked?.operation ?? ''] ?? icon} />
+      <time class="timeline-when quiet" dateTime={node.at} title={exactTime(at)}>
+        {timeToSecond(at)}
+      </time>
+      <span class="timeline-rail">
+        <span class="timeline-mark">
+          <Icon name={ICONS[node.asked?.operation ?? ''] ?? icon} />
+        </span>
       </span>
       <div class="timeline-what">
         <p>
@@ -158,9 +207,8 @@ function Entry({ node, others }: Shown) {
               : texts.volumeSavedTimes(visible(node.volumeName ?? ''), others.length + 1)}
           </span>
           {isRefused && <span class="badge bad">{texts.refusedTimes(node.asked?.times ?? 1)}</span>}
+          <Details of={detailsOf(node)} />
         </p>
-        <Details of={detailsOf(node)} />
-        <Requester asked={node.asked} />
         {others.length > 0 && (
           <details>
             <summary class="small">{texts.which}</summary>
@@ -175,9 +223,10 @@ function Entry({ node, others }: Shown) {
           </details>
         )}
       </div>
-      <span class="timeline-when small quiet figure">
-        <LocalTime at={secondsOf(node.at)} hasSeconds />
-      </span>
+      <Requester asked={node.asked} />
+      {after !== null && after > 0 && (
+        <span class="timeline-after small quiet figure">{texts.after(duration(after))}</span>
+      )}
     </li>
   );
 }
@@ -245,7 +294,7 @@ function detailsOf({ kind, stopReason, seconds, amount, sizeBytes, asked }: Time
 }
 
 function Details({ of: details }: { of: readonly string[] }): ComponentChildren {
-  return details.length === 0 ? null : <p class="small quiet">{details.join(' · ')}</p>;
+  return details.length === 0 ? null : <span class="small quiet">{details.join(' · ')}</span>;
 }
 
 /** Shows the request's sender and origin. */
@@ -253,7 +302,7 @@ function Requester({ asked }: { asked: TimelineEntry['asked'] }) {
   const name = useComputed(() => (asked === null ? '' : (keyNames.value.get(asked.keyId) ?? asked.keyId)));
   if (asked === null) return null;
   return (
-    <p class="small quiet">
+    <p class="timeline-by small quiet">
       {asked.byConsole ? texts.byConsole(name.value) : texts.byKey(name.value)}{' '}
       <span>{texts.from(visible(asked.address))}</span>
     </p>

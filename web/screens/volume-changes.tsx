@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals';
-import { micro, rate } from '../figures/money.js';
+import { loneRate, micro } from '../figures/money.js';
 import { visible } from '../figures/visible.js';
 import { CreateVolume, DeleteVolume as DeleteDocument, GrowVolume as GrowDocument } from '../graph/documents.js';
 import { send } from '../graph/send.js';
@@ -42,7 +42,7 @@ export function NewVolume({ pricePerGbHour, from, onClose }: NewProps) {
           size.value = text;
         }}
       />
-      <p class="small quiet">{price === null ? texts.billed : texts.price(rate(price))}</p>
+      <p class="small quiet">{price === null ? texts.billed : texts.price(loneRate(price))}</p>
     </EditDialog>
   );
 }
@@ -65,7 +65,7 @@ export function GrowVolume({ volume: { id, name, sizeGb, priceHr }, onClose }: {
           size.value = text;
         }}
       />
-      <p class="small quiet">{price === null ? texts.has(sizeGb) : texts.hasThen(sizeGb, rate(price))}</p>
+      <p class="small quiet">{price === null ? texts.has(sizeGb) : texts.hasThen(sizeGb, loneRate(price))}</p>
     </EditDialog>
   );
 }

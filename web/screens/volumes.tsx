@@ -1,10 +1,10 @@
 import { useSignal } from '@preact/signals';
-import { accrued, decimalsOf, type Micro, micro, rate, sum } from '../figures/money.js';
+import { accrued, type Micro, micro, rate, sum } from '../figures/money.js';
 import { fixed, number, percent } from '../figures/number.js';
 import { secondsOf } from '../figures/time.js';
 import { visible } from '../figures/visible.js';
 import { Ago } from '../parts/ago.js';
-import { Amount } from '../parts/amount.js';
+import { Amount, Rate } from '../parts/amount.js';
 import { Icon } from '../parts/icon.js';
 import { Menu, type MenuItem } from '../parts/menu.js';
 import { Empty, Failure } from '../parts/notice.js';
@@ -39,7 +39,6 @@ export function Volumes() {
   const isCreating = useSignal(false);
   const open = useSignal<{ task: Task; id: string; snapshot?: string } | null>(null);
   const volume = volumes?.find(({ id }) => id === open.value?.id);
-  const decimals = decimalsOf(volumes?.map(({ priceHr }) => micro(priceHr)) ?? [], 3);
   const close = () => {
     open.value = null;
     isCreating.value = false;
@@ -84,7 +83,6 @@ export function Volumes() {
                 <Row
                   key={each.id}
                   volume={each}
-                  decimals={decimals}
                   onTask={(task) => {
                     open.value = { task, id: each.id };
                   }}
@@ -183,12 +181,10 @@ const HowTheyWork = () => (
 
 interface RowProps {
   volume: Volume;
-  /** Number of decimals of the column of rates. */
-  decimals: number;
   onTask(task: Task): void;
 }
 
-function Row({ volume, decimals, onTask }: RowProps) {
+function Row({ volume, onTask }: RowProps) {
   const { id, name, sizeGb, priceHr, inUseBy, lastSnapshotAt, storedBytes } = volume;
   const price = micro(priceHr);
   const stored = storedBytes / BYTES_PER_GB;
@@ -253,7 +249,7 @@ function Row({ volume, decimals, onTask }: RowProps) {
       </td>
       <td class="number volume-rate">
         <span>
-          <Amount of={price} decimals={decimals} />
+          <Rate of={price} />
         </span>
         <span class="small quiet">{texts.perMonth(monthly(price))}</span>
       </td>

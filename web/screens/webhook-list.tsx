@@ -8,10 +8,10 @@ import {
   ChangeWebhook,
   CreateWebhook,
   DeleteWebhook,
+  Notifications,
   Redeliver,
   RotateWebhookSecret,
   TestWebhook,
-  Webhooks as WebhooksDocument,
 } from '../graph/documents.js';
 import { send } from '../graph/send.js';
 import { Ago } from '../parts/ago.js';
@@ -21,7 +21,7 @@ import { Fold } from '../parts/fold.js';
 import { Icon } from '../parts/icon.js';
 import { LocalTime } from '../parts/local-time.js';
 import { Menu, type MenuItem } from '../parts/menu.js';
-import { Empty, Failure } from '../parts/notice.js';
+import { Failure } from '../parts/notice.js';
 import { ShownOnce } from '../parts/shown-once.js';
 import { Table } from '../parts/table.js';
 import { serverNow } from '../state/clock.js';
@@ -29,21 +29,21 @@ import { useRead } from '../state/read.js';
 import { useWork } from '../state/work.js';
 import { texts as house } from '../texts/en/house.js';
 import { texts } from '../texts/en/webhooks.js';
-import { NoticeDialog, NoticeSetting } from './billing-settings.js';
-import { Mail } from './mail.js';
+import { EventsOf, Mail } from './mail.js';
+import { Notices } from './notices.js';
 
-type Webhook = NonNullable<ResultOf<typeof WebhooksDocument>['webhooks']>[number];
+type Webhook = NonNullable<ResultOf<typeof Notifications>['webhooks']>[number];
 
 const EXAMPLE = 'https://example.com/hooks/gpu';
 /** The service's value for the subject of events that don't concern an instance. */
 const OF_ACCOUNT = 'account';
 
-/** Shows webhooks and the outcome of their last deliveries. */
-export function WebhookList() {
+/** Shows who is notified, by email and by webhooks with their last deliveries, and about what. */
+export function Recipients() {
   const hasPending = useSignal(false);
   // No account event reports the outcome of a delivery.
   const age = useComputed(() => Math.floor(serverNow.value / (hasPending.value ? 3 : 60)));
-  const { data, error, again } = useRead(WebhooksDocument, {}, age);
+  const { data, error, again } = useRead(Notifications, {}, age);
   const secret = useSignal<string | null>(null);
   const isCreating = useSignal(false);
   const deleting = useSignal<Webhook | null>(null);
@@ -57,13 +57,16 @@ export function WebhookList() {
   useEffect(() => {
     hasPending.value = isWaiting;
   }, [isWaiting]);
+  const read = data.value;
+  // Everything appears together, so that nothing moves.
+  if (read === null)
+    return error.value === null ? <p class="quiet">{house.moment}</p> : <Failure error={error.value} />;
   return (
     <>
-      <Mail />
-      <section class="panel" aria-labelledby="webhooks">
+      <section class="panel recipients" aria-labelledby="recipients">
         <div class="panel-head">
           <div>
-            <h2 id="webhooks">{texts.webhooks}</h2>
+            <h2 id="recipients">{texts.recipients}</h2>
             <p class="small quiet">{texts.what}</p>
           </div>
           <button
@@ -78,15 +81,21 @@ export function WebhookList() {
           </button>
         </div>
         <Failure error={fault.value ?? error.value} />
+        <Mail mail={read.mailAddress} isOffered={read.sendsMail} again={again} />
         {webhooks?.length === 0 && (
-          <Empty icon="webhook" title={texts.none}>
-            {texts.noneHint}
-          </Empty>
+          <div class="recipient">
+            <span class="tile">
+              <Icon name="webhook" />
+            </span>
+            <div class="recipient-name">
+              <h3>{texts.none}</h3>
+              <p class="small quiet">{texts.noneHint}</p>
+            </div>
+          </div>
         )}
-        {webhooks?.map((webhook, index) => (
+        {webhooks?.map((webhook) => (
           <One
             key={webhook.id}
-            isFirst={index === 0}
             webhook={webhook}
             work={work}
             onSecret={(text) => {
@@ -98,7 +107,7 @@ export function WebhookList() {
           />
         ))}
       </section>
-      {data.value !== null && <Notices below={data.value.balanceNotice} onChanged={again} />}
+      <Notices of={read} onChanged={again} />
       {isCreating.value && (
         <EditDialog
           title={texts.new}
@@ -139,48 +148,8 @@ export function WebhookList() {
   );
 }
 
-/** Lists the events that the account is notified of. Only the low-balance notice can be set. */
-function Notices({ below, onChanged }: { below: number | null; onChanged(): void }) {
-  const isEditing = useSignal(false);
-  return (
-    <section class="panel" aria-labelledby="notices">
-      <div class="panel-head">
-        <div>
-          <h2 id="notices">{texts.notices}</h2>
-          <p class="small quiet">{texts.noticesWhat}</p>
-        </div>
-      </div>
-      <dl class="setting-list">
-        <NoticeSetting
-          below={below}
-          onEdit={() => {
-            isEditing.value = true;
-          }}
-        />
-        {texts.kinds.map(([name, when]) => (
-          <div key={name} class="setting">
-            <dt>{name}</dt>
-            <dd class="setting-value quiet">{when}</dd>
-          </div>
-        ))}
-      </dl>
-      {isEditing.value && (
-        <NoticeDialog
-          below={below}
-          onChanged={onChanged}
-          onClose={() => {
-            isEditing.value = false;
-          }}
-        />
-      )}
-    </section>
-  );
-}
-
 interface OneProps {
   webhook: Webhook;
-  /** Whether it is the first in the list, whose deliveries are shown in a wide window. */
-  isFirst: boolean;
   work(change: () => Promise<unknown>): Promise<boolean>;
   onSecret(text: string | null): void;
   onDelete(): void;
@@ -192,7 +161,7 @@ interface Sent {
   attempts: Webhook['attempts'];
 }
 
-function One({ webhook, isFirst, work, onSecret, onDelete }: OneProps) {
+function One({ webhook, work, onSecret, onDelete }: OneProps) {
   const { id, url, events, pausedAt, pauseReason, waiting } = webhook;
   const attemptsOf = useSignal<Sent | null>(null);
   const sent = webhook.deliveries.map((delivery) => ({
@@ -221,63 +190,69 @@ function One({ webhook, isFirst, work, onSecret, onDelete }: OneProps) {
     },
   ];
   return (
-    <section class="webhook" aria-labelledby={id}>
-      <div class="webhook-head">
-        <h3 id={id} class="mono webhook-url" title={visible(url)}>
-          {visible(url)}
-        </h3>
-        <p class="small quiet webhook-events">
-          {events === null ? texts.allEvents : events.join(', ')}
-          {waiting > 0 && `, ${texts.waiting(waiting)}`}
-        </p>
-        <State of={webhook} />
-        {!isPaused && (
-          <button
-            type="button"
-            aria-label={texts.testOf(visible(url))}
-            onClick={() => void work(() => send(TestWebhook, { id }))}
-          >
-            {texts.test}
-          </button>
-        )}
-        <Menu label={house.actionsOf(visible(url))} items={items} />
+    <section aria-labelledby={id}>
+      <div class="recipient">
+        <span class="tile">
+          <Icon name="webhook" />
+        </span>
+        <div class="recipient-name">
+          <h3 id={id} class="mono" title={visible(url)}>
+            {visible(url)}
+          </h3>
+          <p class="small quiet">
+            {isPaused ? (
+              texts.paused(<LocalTime at={secondsOf(pausedAt)} />, visible(pauseReason ?? ''))
+            ) : (
+              <>
+                <EventsOf events={events} waiting={waiting} /> ·{' '}
+                {sent[0] === undefined ? texts.nothingSent : <Last of={sent[0].delivery} />}
+              </>
+            )}
+          </p>
+        </div>
+        <div class="recipient-actions">
+          <State of={webhook} />
+          {!isPaused && (
+            <button
+              type="button"
+              aria-label={texts.testOf(visible(url))}
+              onClick={() => void work(() => send(TestWebhook, { id }))}
+            >
+              {texts.test}
+            </button>
+          )}
+          <Menu label={house.actionsOf(visible(url))} items={items} />
+        </div>
       </div>
-      {isPaused && (
-        <p class="notice warn">{texts.paused(<LocalTime at={secondsOf(pausedAt)} />, visible(pauseReason ?? ''))}</p>
-      )}
-      {sent.length === 0 ? (
-        <p class="small quiet">{texts.nothingSent}</p>
-      ) : (
-        <Fold
-          title={texts.deliveries}
-          summary={<Last of={sent[0]!.delivery} />}
-          isOpen={isFirst && matchMedia('(min-width: 64rem)').matches}
-        >
-          <Table
-            isCards
-            class="listing"
-            columns={[
-              [texts.columns.event],
-              [texts.columns.state],
-              [texts.columns.about],
-              [texts.columns.attempts],
-              [texts.columns.when],
-              [texts.columns.actions, 'unseen', 'at-end'],
-            ]}
-          >
-            {sent.map((each) => (
-              <Delivery
-                key={each.delivery.eventId}
-                {...each}
-                isPaused={isPaused}
-                onAgain={() => void work(() => send(Redeliver, { id, eventId: each.delivery.eventId }))}
-                onAttempts={() => {
-                  attemptsOf.value = each;
-                }}
-              />
-            ))}
-          </Table>
-        </Fold>
+      {sent.length > 0 && (
+        <div class="deliveries">
+          <Fold title={texts.deliveries} summary={number(sent.length)}>
+            <Table
+              isCards
+              class="listing"
+              columns={[
+                [texts.columns.event],
+                [texts.columns.state],
+                [texts.columns.about],
+                [texts.columns.attempts],
+                [texts.columns.when],
+                [texts.columns.actions, 'unseen', 'at-end'],
+              ]}
+            >
+              {sent.map((each) => (
+                <Delivery
+                  key={each.delivery.eventId}
+                  {...each}
+                  isPaused={isPaused}
+                  onAgain={() => void work(() => send(Redeliver, { id, eventId: each.delivery.eventId }))}
+                  onAttempts={() => {
+                    attemptsOf.value = each;
+                  }}
+                />
+              ))}
+            </Table>
+          </Fold>
+        </div>
       )}
       {attemptsOf.value !== null && (
         <Attempts
@@ -305,12 +280,18 @@ function State({ of: { pausedAt, deliveries, attempts } }: { of: Webhook }) {
   );
 }
 
+const TONES = { PENDING: 'warn', DELIVERED: 'good', GIVEN_UP: 'bad' } as const;
+const MARKS = { PENDING: 'clock', DELIVERED: 'circle-check', GIVEN_UP: 'circle-alert' } as const;
+
 /** The newest event and its state. */
 const Last = ({ of: { eventType, eventAt, state } }: { of: Sent['delivery'] }) => (
-  <>{texts.last(<span class="mono">{eventType}</span>, texts.states[state], <Ago at={secondsOf(eventAt)} />)}</>
+  <>
+    <span class={TONES[state]}>
+      <Icon name={MARKS[state]} />
+    </span>{' '}
+    {texts.last(<span class="mono">{eventType}</span>, texts.states[state], <Ago at={secondsOf(eventAt)} />)}
+  </>
 );
-
-const TONES = { PENDING: 'warn', DELIVERED: 'good', GIVEN_UP: 'bad' } as const;
 
 interface DeliveryProps extends Sent {
   isPaused: boolean;

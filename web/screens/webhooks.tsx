@@ -1,6 +1,6 @@
 import { useTitle } from '../state/title.js';
 import { screens } from '../texts/en/screens.js';
-import { WebhookList } from './webhook-list.js';
+import { Recipients } from './webhook-list.js';
 
 /** Shows where notifications are sent. */
 export function Webhooks() {
@@ -8,7 +8,7 @@ export function Webhooks() {
   return (
     <div class="stack">
       <h1 tabIndex={-1}>{screens['/notifications']}</h1>
-      <WebhookList />
+      <Recipients />
     </div>
   );
 }

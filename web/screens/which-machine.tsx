@@ -3,7 +3,7 @@ import { micro, rate } from '../figures/money.js';
 import { number } from '../figures/number.js';
 import { visible } from '../figures/visible.js';
 import { Icon } from '../parts/icon.js';
-import { shortName } from '../parts/model-name.js';
+import { ModelName, shortName } from '../parts/model-name.js';
 import { Field, Select } from '../parts/query-fields.js';
 import { MACHINE, machinesPath } from '../state/deploy-link.js';
 import { chosenGpus, FILTER_NAMES, TIERS } from '../state/filters.js';
@@ -51,7 +51,9 @@ export function WhichMachine({ machineId, quoted, offer, isNone }: Props) {
       ) : (
         <Which quoted={quoted} offer={offer}>
           {machineId === null ? (
-            <span class="small quiet">{texts.best}</span>
+            <span class="small quiet which-best" title={texts.bestHint}>
+              {texts.best}
+            </span>
           ) : (
             <button type="button" class="plain small" onClick={() => setQuery({ [MACHINE]: null }, { replace: true })}>
               {texts.takeBest}
@@ -100,9 +102,9 @@ function Requirements() {
   );
 }
 
-/** Warns if the machine runs no containers or its GPUs are simulated. */
-function Runs({ of: { demo, hasAgent } }: { of: Offer }) {
-  if (hasAgent && !demo) return null;
+/** Says whether the machine runs containers and whether its GPUs are simulated. */
+function Runs({ of: { demo, hasAgent, netMbps } }: { of: Offer }) {
+  if (hasAgent && !demo) return <p class="small quiet">{texts.real(number(netMbps.down))}</p>;
   return (
     <p class="small quiet">
       <Icon name="info" /> {hasAgent ? texts.trial : demo ? texts.demo : texts.record}
@@ -122,16 +124,18 @@ function Which({ quoted: { machineId, machine }, offer, children }: WhichProps) 
       <div class="row between">
         <p>
           <strong>
-            {machine.numGpus} × {modelName(machine.gpu)}
+            {machine.numGpus} × <ModelName name={modelName(machine.gpu)} />
           </strong>{' '}
           <span class="quiet">{texts.where(regionName(machine.region))}</span>
         </p>
         {children}
       </div>
-      <p class="small quiet">
-        <span class="id mono">{machineId}</span>
-        {offer !== null &&
-          ` · ${texts.hardware(visible(offer.cpu), offer.vcpus, offer.ramGb, number(offer.netMbps.down))}`}
+      <p class="small quiet which-hardware">
+        {offer !== null && texts.hardware(visible(offer.cpu), offer.vcpus, offer.ramGb)}
+        <span class="which-id">
+          {offer !== null && ' · '}
+          <span class="id mono">{machineId}</span>
+        </span>
       </p>
       {offer !== null && <Runs of={offer} />}
     </div>

@@ -3,7 +3,7 @@ import type { ResultOf } from 'gql.tada';
 import { accrued, type Micro, micro } from '../figures/money.js';
 import { secondsOf } from '../figures/time.js';
 import { visible } from '../figures/visible.js';
-import { AccountChanged, Settle } from '../graph/documents.js';
+import { AccountChanged, Loads, Settle } from '../graph/documents.js';
 import { Retry } from '../graph/retry.js';
 import { Refusal, send } from '../graph/send.js';
 import { type Sent, sentNow, serverNow, setServiceTime, startClock } from './clock.js';
@@ -50,6 +50,16 @@ export type Load = ResultOf<typeof AccountChanged>['accountChanged']['loads'][nu
 /** The newest sample reported for each instance, by id. */
 export const loads = signal<ReadonlyMap<string, Load>>(new Map());
 const LOAD_SECONDS = 70;
+
+function takeLoads(samples: readonly { instanceId: string; load: Load }[]): void {
+  loads.value = new Map([...loads.value, ...samples.map(({ instanceId, load }) => [instanceId, load] as const)]);
+}
+
+/** Reads the newest samples, so that a list doesn't have to wait for the next ones. */
+export async function readLoads(): Promise<void> {
+  const { instances } = await send(Loads, {});
+  takeLoads((instances ?? []).flatMap(({ id, load }) => (load === null ? [] : { instanceId: id, load })));
+}
 
 /** Returns an instance's current load, or null if there is no sample from the last minute. */
 export function loadNow(id: string): Load | null {
@@ -214,10 +224,7 @@ function follow(): () => void {
       onEvent: ({ accountChanged: { account, instances, topUps, loads: samples } }) => {
         if (samples.length > 0) {
           // The account is the same as in the previous event.
-          loads.value = new Map([
-            ...loads.value,
-            ...samples.map(({ instanceId, load }) => [instanceId, load] as const),
-          ]);
+          takeLoads(samples);
           return;
         }
         events += 1;

@@ -17,6 +17,9 @@ export const keyNames = computed(
   () => new Map(keys.value?.map(({ id, name, lastFour }) => [id, name === null ? `…${lastFour}` : visible(name)])),
 );
 
+/** Id of the session's key, once the keys have been read. */
+export const ownKeyId = computed(() => keys.value?.find(({ isCurrent }) => isCurrent)?.id ?? null);
+
 /**
  * Reads the keys when a screen opens. If the session's key may not list keys, no names are read and the screen shows
  * ids.

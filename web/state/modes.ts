@@ -11,11 +11,6 @@ export interface Mode {
   name: string;
   /** The mode's field in an offer's price. */
   price: 'onDemand' | 'interruptible' | 'reserved';
-  /**
-   * Minimum number of decimals, so that prices align. On-demand prices are whole cents, but half or 65% of such a price
-   * has more decimals.
-   */
-  decimals: number;
   /** The terms of the mode. */
   meaning: string;
 }
@@ -25,21 +20,18 @@ export const MODES: readonly [Mode, ...Mode[]] = [
     value: 'ON_DEMAND',
     name: texts.onDemand,
     price: 'onDemand',
-    decimals: 2,
     meaning: texts.onDemandMeaning,
   },
   {
     value: 'INTERRUPTIBLE',
     name: texts.interruptible,
     price: 'interruptible',
-    decimals: 3,
     meaning: texts.interruptibleMeaning,
   },
   {
     value: 'RESERVED',
     name: texts.reserved,
     price: 'reserved',
-    decimals: 4,
     meaning: texts.reservedMeaning,
   },
 ];

@@ -1,6 +1,7 @@
 import { batch, computed, effect, type ReadonlySignal, signal } from '@preact/signals';
 import type { ResultOf } from 'gql.tada';
 import { useEffect, useMemo } from 'preact/hooks';
+import { kindsFirst } from '../figures/kinds-first.js';
 import { MachineKinds, OfferSearch, RunningMachines } from '../graph/documents.js';
 import { Retry } from '../graph/retry.js';
 import { send } from '../graph/send.js';
@@ -60,7 +61,7 @@ export function vramOf({ gpu, numGpus }: Offer): number | undefined {
 
 /**
  * The default if neither an order nor models are chosen. The classes are in order of demand, and each is sorted by
- * price.
+ * price. The list begins with one machine of each kind in the first page.
  */
 const BY_CLASS = 'CLASS';
 
@@ -169,7 +170,8 @@ function createOffers() {
           const first = Math.min(MAX_PAGE, most - offers.length);
           page = (await send(OfferSearch, { filter: wants, sort, first, after })).offerSearch;
           if (own !== latest) return;
-          offers.push(...page.edges.map(({ node }) => node));
+          const nodes = page.edges.map(({ node }) => node);
+          offers.push(...(sorted === null && offers.length === 0 ? kindsFirst(nodes) : nodes));
           after = page.pageInfo.endCursor;
         }
       }

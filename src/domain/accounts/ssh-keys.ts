@@ -46,13 +46,14 @@ export async function addSshKey(
   const added = await inTransaction(deps.db.pool, async (transaction) => {
     await lockForGrant(transaction, adder);
     if (instanceId !== null) await checkInstance(transaction, accountId, instanceId);
-    const { rowCount } = await transaction.query(
+    const { rows } = await transaction.query<{ id: string }>(
       `insert into ssh_key (id, account_id, type, blob, fingerprint, comment, created_at, instance_id, api_key_id)
        select $2, $1, $3, $4, $5, $6, $7::timestamptz, $9, $10
        where exists (select 1 from ssh_key where account_id = $1 and fingerprint = $5)
          or (select count(*) from ssh_key where account_id = $1) < $8
        on conflict (account_id, fingerprint) do update
-         set api_key_id = case when excluded.api_key_id is not null then ssh_key.api_key_id end`,
+         set api_key_id = case when excluded.api_key_id is not null then ssh_key.api_key_id end
+       returning id`,
       [
         accountId,
         randomId('ssh', KEY_ID_BYTES),
@@ -66,8 +67,9 @@ export async function addSshKey(
         endsWith,
       ],
     );
-    if (rowCount === 1) deps.activity?.writeWith(transaction, deps.clock.now(), [fingerprint]);
-    return rowCount === 1;
+    const [row] = rows;
+    if (row !== undefined) deps.activity?.writeWith(transaction, deps.clock.now(), [row.id]);
+    return row !== undefined;
   });
   if (!added)
     throw new DomainError('action_failed', `the account has ${MAX_SSH_KEYS} SSH keys, the maximum; remove one first`);

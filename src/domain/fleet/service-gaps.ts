@@ -61,7 +61,7 @@ export class ServiceGaps {
   }
 }
 
-const NOTES: Record<Reason, string> = {
+export const NOTES: Record<Reason, string> = {
   SLOW_START: 'before the container was running',
   TEMPLATE_START: 'the template did not start in time',
   START_FAILED: 'the machine failed to start it',

@@ -112,7 +112,7 @@ describe('the template gallery', needsEngine('podman', 'chromium'), () => {
 
       for (const [time, shown] of [
         ['8h', /^Stops /],
-        ['', 'No deadline or limit'],
+        ['', /^Never$/],
       ] as const) {
         await page.getByRole('button', { name: `Edit limits of ${id}` }).click();
         await page.getByLabel('Stop automatically after or at').fill(time);

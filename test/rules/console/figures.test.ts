@@ -1,14 +1,18 @@
 import { describe, expect, it } from 'vitest';
+import { NOTES } from '../../../src/domain/fleet/service-gaps.js';
 import { csv } from '../../../web/figures/csv.js';
 import { startOfDay } from '../../../web/figures/day.js';
+import { kindsFirst } from '../../../web/figures/kinds-first.js';
 import { levelOf } from '../../../web/figures/log-level.js';
-import { accrued, decimalsOf, exact, micro, plainUsd, rate, rates, sum, usd } from '../../../web/figures/money.js';
+import { accrued, exact, loneRate, micro, plainUsd, rate, sum, usd } from '../../../web/figures/money.js';
+import { serviceCreditText } from '../../../web/figures/service-credit.js';
 import { ticks, tickText } from '../../../web/figures/ticks.js';
-import { ago, duration, hoursMinutesSeconds } from '../../../web/figures/time.js';
+import { ago, columnTime, duration, hoursMinutesSeconds } from '../../../web/figures/time.js';
 import { visible } from '../../../web/figures/visible.js';
 import { joinWords, splitWords } from '../../../web/figures/words.js';
 import { clockAhead, sentNow, serverNow, setServiceTime } from '../../../web/state/clock.js';
 import { matchesModel } from '../../../web/state/model-search.js';
+import { texts as german } from '../../../web/texts/de/statement.js';
 
 it.each([
   ['2026-11-30', 0, '2026-11-30T00:00:00.000Z'],
@@ -65,35 +69,28 @@ describe('money on the page', () => {
   });
 
   it.each([
-    [440_000n, '0.44'],
-    [286_000n, '0.286'],
-    [3_867_500n, '3.8675'],
-    [5_000_000n, '5.00'],
-    [0n, '0.00'],
-  ])('the rate %s is shown as %s', (amount, text) => {
-    expect(rate(amount)).toBe(text);
-  });
-
-  it('has as many decimals as the longest entry in its column, or the given minimum', () => {
-    expect(rates([2_197_000n, 4_620n, 293_000n])).toEqual(['2.19700', '0.00462', '0.29300']);
-    expect(rates([440_000n, 5_000_000n])).toEqual(['0.44', '5.00']);
-    expect([rate(440_000n, 4), rate(3_867_501n, 4)]).toEqual(['0.4400', '3.867501']);
-    expect(rates([])).toEqual([]);
+    [440_000n, '0.44', '0.440'],
+    [2_190_000n, '2.19', '2.190'],
+    [286_000n, '0.286', '0.286'],
+    [1_423_500n, '1.424', '1.424'],
+    [1_423_499n, '1.423', '1.423'],
+    [2_190_001n, '2.190', '2.190'],
+    [500n, '0.001', '0.001'],
+    [499n, '<0.001', '<0.001'],
+    [0n, '0.00', '0.000'],
+    [1_234_567_890n, '1,234.568', '1,234.568'],
+  ])('the rate %s is shown as %s, and in a list as %s', (amount, alone, inList) => {
+    expect([loneRate(amount), rate(amount)]).toEqual([alone, inList]);
   });
 
   it.each([
     [1_234_567_890n, '1,234.56', '1,234.567890'],
     [9_999n, '<0.01', '0.009999'],
     [0n, '0.00', '0.000000'],
-    [-1n, '<0.01', '−0.000001'],
+    [-1n, '−<0.01', '−0.000001'],
     [-10_000n, '−0.01', '−0.010000'],
   ])('the sum %s is shown as %s and exactly as %s', (amount, text, all) => {
     expect([sum(amount), exact(amount)]).toEqual([text, all]);
-  });
-
-  it('has at least the given decimals in a column', () => {
-    expect([decimalsOf([440_000n], 3), decimalsOf([440_000n, 1n], 3)]).toEqual([3, 6]);
-    expect(rates([440_000n, 97_000n], 3)).toEqual(['0.440', '0.097']);
   });
 
   it('accrues per second and is rounded down', () => {
@@ -146,6 +143,12 @@ describe('a statement as CSV', () => {
   });
 });
 
+it('shows the year of a time in a column only if the month could be mistaken for another year’s', () => {
+  const now = Date.parse('2026-11-27T12:00:00Z') / 1_000;
+  expect(columnTime(now - 86_400, now)).toMatch(/^26 Nov, \d\d:\d\d$/);
+  expect(columnTime(now - 340 * 86_400, now)).toBe('22 Dec 2025');
+});
+
 describe('a chart axis', () => {
   it.each([
     [0.038662, ['0.00', '0.01', '0.02', '0.03', '0.04']],
@@ -157,6 +160,11 @@ describe('a chart axis', () => {
   ])('up to %s has round ticks at %j', (most, texts) => {
     const values = ticks(most);
     expect(values.map((value) => tickText(value, values[1]!))).toEqual(texts);
+  });
+
+  it('ends with a tick above the highest value, and keeps it if drawn again', () => {
+    expect(ticks(13_300_000, 3)).toEqual([0, 5_000_000, 10_000_000, 15_000_000]);
+    for (const most of [8, 13, 35, 41, 99]) expect(ticks(ticks(most, 3).at(-1)!, 3)).toEqual(ticks(most, 3));
   });
 });
 
@@ -228,4 +236,29 @@ describe("the page's clock", () => {
     expect(Math.abs(Math.abs(clockAhead.value) - 180)).toBeLessThanOrEqual(took + 1);
     expect(Math.abs(serverNow.value - now - off)).toBeLessThanOrEqual(took + 1);
   });
+});
+
+describe('service credits on the page', () => {
+  it('have a text for each reason of the service', () => {
+    expect(Object.keys(german.reasons).toSorted()).toEqual(Object.values(NOTES).toSorted());
+  });
+
+  it.each([
+    [
+      'GPU, 125 s: the template did not start in time',
+      'GPUs, 2\u00a0min\u00a05\u00a0s: the template didn’t start in time',
+    ],
+    ['disk, 1 s: the machine was unreachable', 'disk, 1\u00a0s: the machine was unreachable'],
+    ['GPU, 1 s: another reason', 'GPU, 1 s: another reason'],
+  ])('%s', (note, text) => {
+    expect(serviceCreditText(note)).toBe(text);
+  });
+});
+
+it('a list begins with the first machine of each kind and otherwise keeps its order', () => {
+  const machines = ['1 a', '1 a', '2 a', '1 b', '2 a', '1 b'].map((kind, id) => {
+    const [numGpus, gpu] = kind.split(' ') as [string, string];
+    return { id, gpu, numGpus: Number(numGpus) };
+  });
+  expect(kindsFirst(machines).map(({ id }) => id)).toEqual([0, 2, 3, 1, 4, 5]);
 });

@@ -13,7 +13,14 @@ const SET =
   'mutation ($address: String!, $events: [String!]) { setMailAddress(address: $address, events: $events) { address confirmedAt pausedAt } }';
 const SHOW =
   '{ mailAddress { address events confirmedAt pausedAt pauseReason waiting attempts(first: 50) { status error eventType } } }';
-const MAIL = { to: 'renter@example.com', subject: 'Subject', text: 'Text', id: 'evt-1', endUrl: null };
+const MAIL = {
+  to: 'renter@example.com',
+  subject: 'Subject',
+  content: { lead: 'Text', facts: [], paragraphs: [] },
+  id: 'evt-1',
+  endUrl: null,
+};
+const BRAND = { name: 'Acme', accent: null, logo: null };
 
 let here: Service;
 let there: Service;
@@ -115,7 +122,7 @@ describe('an email address', () => {
     ]);
     expect(notices[1]!.text).toContain(`machine: ${machine}`);
     expect(notices[1]!.headers['message-id']).toMatch(/^<evt-[0-9a-f]{24}@example\.com>$/);
-    expect(notices[1]!.headers['content-type']).toContain('text/plain');
+    expect(notices[1]!.headers['content-type']).toContain('multipart/alternative');
     await expect.poll(async () => (await shown(renter)).waiting, PATIENCE).toBe(0);
     // Nothing from before the confirmation arrives.
     expect(mailsTo(address)).toHaveLength(4);
@@ -303,7 +310,10 @@ describe('an email address', () => {
 describe('the mail server', () => {
   const states: (string | null)[] = [];
   const sender = (url: string, tls: 'required' | 'offered' = 'offered', withinMs = 20_000) =>
-    createMailSender({ url, tls, from: 'notices@example.com', withinMs, onDelivery: (reason) => states.push(reason) });
+    createMailSender({
+      ...{ url, tls, withinMs, brand: BRAND, from: 'notices@example.com' },
+      onDelivery: (reason) => states.push(reason),
+    });
   const started = async (...args: Parameters<typeof startMailServer>) => {
     const made = await startMailServer(...args);
     closing.push(made.close);
@@ -338,6 +348,18 @@ describe('the mail server', () => {
         error: "this service's mail server: unreachable",
       });
     expect(states).toEqual([expect.stringContaining('ECONNREFUSED')]);
+  });
+
+  it('receives text, HTML and the logo, which loads nothing', async () => {
+    const target = await started();
+    const brand = { ...BRAND, logo: Buffer.from('89504e470d0a1a0a', 'hex') };
+    const send = createMailSender({ url: target.url, tls: 'offered', from: 'a@b.cd', brand, onDelivery: () => {} });
+    expect(await send(MAIL)).toEqual({ status: 250, error: null });
+    const [{ text, html, attached }] = target.received as [ReceivedMail];
+    expect(text).toBe('Text\n');
+    expect(html).toMatch(/src="cid:logo@mail".*Acme/);
+    expect(html).not.toMatch(/src="http/);
+    expect(attached).toEqual(['image/png']);
   });
 
   it('times out if it never greets or never finishes its greeting', async () => {

@@ -10,7 +10,7 @@ import { Faults, type Tenant, WIDE, walk } from './walk.js';
  * Screens that are also checked in the dark theme. It differs only in its colours, all of which these screens show. The
  * long run checks every screen in it.
  */
-const IN_THE_DARK = /^\/($|machines$|money|instances\/)/;
+const IN_THE_DARK = /^\/($|machines$|billing|instances\/)/;
 /** Addresses that show the list of machines for another model, with the same length. */
 const SAME_KEYS = /^\/machines\?/;
 
@@ -50,7 +50,8 @@ export async function checkScreens(
   return paths;
 }
 
-async function darken(page: Page): Promise<void> {
+/** Switches the page to the dark theme. */
+export async function darken(page: Page): Promise<void> {
   await page.emulateMedia({ colorScheme: 'dark' });
   // The page's scripts are notified in its next frame.
   await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve))));

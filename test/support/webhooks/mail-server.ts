@@ -10,6 +10,9 @@ export interface ReceivedMail {
   /** Unfolded headers by lowercase name. */
   headers: Record<string, string>;
   text: string;
+  html: string;
+  /** Types of the attached files. */
+  attached: string[];
 }
 
 /** Starts a real mail server. `options` are those of smtp-server. If `answer` throws an error, the mail is refused. */
@@ -67,15 +70,39 @@ export function linkIn({ text }: ReceivedMail): string {
   return /https?:\S+\/mail\/\S+/.exec(text)![0];
 }
 
-function read(raw: string): Pick<ReceivedMail, 'raw' | 'headers' | 'text'> {
-  const [head = '', ...body] = raw.split('\r\n\r\n');
+/** Reads a mail, whose parts are all quoted-printable except attached files. */
+function read(raw: string): Omit<ReceivedMail, 'from' | 'to' | 'isSecure' | 'user'> {
+  const parts = partsOf(raw);
+  const bodyOf = (type: string) => parts.find(({ headers }) => typeOf(headers).startsWith(type))?.body ?? '';
+  const attached = parts
+    .filter(({ headers }) => 'content-disposition' in headers)
+    .map(({ headers }) => typeOf(headers));
+  return { raw, headers: parts[0]!.headers, text: bodyOf('text/plain'), html: bodyOf('text/html'), attached };
+}
+
+interface Part {
+  headers: Record<string, string>;
+  body: string;
+}
+
+const typeOf = (headers: Record<string, string>) => (headers['content-type'] ?? '').split(';')[0]!;
+
+/** Returns the mail or part itself, followed by the parts that it consists of. */
+function partsOf(raw: string): Part[] {
+  const [head = '', ...rest] = raw.split('\r\n\r\n');
   const lines = head.replace(/\r\n[ \t]+/g, ' ').split('\r\n');
   const headers = Object.fromEntries(
     lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 2)]),
   );
-  const bytes = body
-    .join('\r\n\r\n')
+  const content = rest.join('\r\n\r\n');
+  const boundary = /^multipart\/.*boundary="([^"]+)"/.exec(headers['content-type'] ?? '')?.[1];
+  const inner = boundary === undefined ? [] : content.split(`--${boundary}`).slice(1, -1);
+  return [{ headers, body: decoded(content) }, ...inner.flatMap((part) => partsOf(part.replace(/^\r\n|\r\n$/g, '')))];
+}
+
+function decoded(content: string): string {
+  const bytes = content
     .replace(/=\r\n/g, '')
     .replace(/=([0-9A-F]{2})/g, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)));
-  return { raw, headers, text: Buffer.from(bytes, 'latin1').toString('utf8').replaceAll('\r\n', '\n') };
+  return Buffer.from(bytes, 'latin1').toString('utf8').replaceAll('\r\n', '\n');
 }

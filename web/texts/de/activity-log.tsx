@@ -25,6 +25,8 @@ export const texts: typeof english = {
   noneOfTheseHint: 'Entfernen Sie einen Filter oder wählen Sie einen anderen Zeitraum.',
   columns: { what: 'Aktion', about: 'Betrifft', who: 'Schlüssel', via: 'Über', from: 'IP-Adresse', when: 'Zeit' },
   refusedTimes: (times) => plural(times, { one: 'abgelehnt', other: `${times}-mal abgelehnt` }),
+  account: 'Ihr Konto',
+  ownKey: 'aktueller Schlüssel',
   inConsole: 'Konsole',
   byProgram: 'API',
   newer: 'Neuere',

@@ -11,6 +11,8 @@ export const texts: typeof english = {
   creditWhy:
     'Davon bezahlen Sie Mieten sekundengenau. Mehr schulden Sie nie, außer für Speicherplatz, den Sie behalten.',
   addCredit: 'Guthaben aufladen',
+  askForCredit: 'Betreiber um Guthaben bitten',
+  askForCreditWhy: (account) => <>Der Betreiber dieses Dienstes schreibt es Ihrem Konto {account} gut.</>,
   keyStep: 'SSH-Schlüssel hinzufügen',
   keyWhy: (tool) => <>Der private Teil öffnet jede Instanz. Ein mit {tool} erstellter Schlüssel genügt.</>,
   addKey: 'SSH-Schlüssel hinzufügen',

@@ -46,6 +46,10 @@ export const texts: typeof english = {
   select: (name) => `${name} auswählen`,
   startSelecting: 'Auswählen',
   list: 'diese Liste',
+  total: 'Summe',
+  runningOf: (count) => plural(count, { one: '1 läuft', other: `${number(count)} laufen` }),
+  gpusOf: (count) => plural(count, { one: '1 GPU', other: `${number(count)} GPUs` }),
+  noData: 'keine Daten',
   noAgent: 'Kein Host-Agent: Die Maschine meldet keine Auslastung',
   noLoad: 'Keine Messung in der letzten Minute',
 };

@@ -13,7 +13,7 @@ export const texts: typeof english = {
   allModelsHint: 'Mit allen Preisen',
   history: 'Preisverlauf',
   fewListings: (listings) => `Zu wenige Angebote für einen Marktmedian (${listings} von mindestens 5)`,
-  median: (median, listings) => `Marktmedian ${median} USD/GPU-h aus ${listings} Angeboten`,
+  median: (median, listings) => `Marktmedian ${median} USD pro GPU-Stunde aus ${listings} Angeboten`,
   medianMeans:
     'Der On-Demand-Preis beträgt 70 % des Marktmedians, abgerundet. Bei zu wenigen Angeboten bleibt er unverändert.',
 
@@ -65,7 +65,11 @@ export const texts: typeof english = {
       other: `${number(count)} Maschinen verfügbar`,
     }),
   asOf: (time) => `Stand ${time}`,
-  deployBest: 'Beste Maschine mieten',
+  deployBest: (
+    <span>
+      Beste <span class="wide-only">Maschine</span> mieten
+    </span>
+  ),
   none: 'Zurzeit passt keine Maschine zu diesen Filtern',
   noneHint:
     'Entfernen Sie einen Filter, oder schließen Sie Maschinen mit einer unterbrechbaren Instanz ein. Die Liste aktualisiert sich automatisch.',
@@ -82,7 +86,7 @@ export const texts: typeof english = {
         other: `${number(count)} dieser Maschinen haben keinen Host-Agenten: Beim Mieten entsteht nur ein Eintrag, es läuft nichts.`,
       }),
     hide: 'Maschinen ohne Agenten ausblenden',
-    demo: 'Demodaten: Eine Miete wird nur eingetragen, es startet kein Container.',
+    demo: 'Demodaten: Es starten keine Container.',
     agentless: 'Noch hat keine Maschine einen Host-Agenten: Beim Mieten entsteht nur ein Eintrag, es läuft nichts.',
   },
   caption: 'Verfügbare Maschinen mit Preisen in USD und Ausstattung',
@@ -148,7 +152,7 @@ export const texts: typeof english = {
   machineId: 'Maschine',
   runsContainers: 'Führt Container aus',
   modePrice: (mode) => `${mode} (USD/h)`,
-  perGpuHour: 'On-Demand (USD/GPU-h)',
+  perGpuHour: 'On-Demand (USD pro GPU-Stunde)',
   vram: 'VRAM',
   bandwidth: 'Speicherbandbreite (laut Hersteller)',
   bandwidthPerUsd: 'GB/s pro USD/h',

@@ -1,34 +1,21 @@
-import { number } from '../../figures/number.js';
 import type { texts as english } from '../en/mail.js';
 
 export const texts: typeof english = {
   title: 'E-Mail',
-  what: 'Sendet dieselben Ereignisse an eine E-Mail-Adresse.',
-  paused: (address, since, why) => (
+  paused: (since, why) => (
     <>
-      E-Mails an {address} sind seit {since} ausgesetzt: <span lang="en">{why}</span>. Geben Sie die Adresse erneut ein,
-      um fortzufahren.
+      Seit {since} pausiert: <span lang="en">{why}</span>. Geben Sie die Adresse erneut ein, um fortzufahren.
     </>
   ),
-  unconfirmed: (address, until) => (
-    <>
-      Wir haben einen Bestätigungslink an {address} gesendet. Öffnen Sie ihn bis {until}; vorher wird nichts anderes
-      gesendet.
-    </>
+  unconfirmed: (until) => (
+    <>Wir haben einen Bestätigungslink gesendet. Öffnen Sie ihn bis {until}; vorher wird nichts anderes gesendet.</>
   ),
-  getsAll: (address, waiting) => (
-    <>
-      {address} erhält alle Ereignisse{waiting > 0 && `; ${number(waiting)} in der Warteschlange`}.
-    </>
-  ),
-  gets: (address, events, waiting) => (
-    <>
-      {address} erhält {events}
-      {waiting > 0 && `; ${number(waiting)} in der Warteschlange`}.
-    </>
-  ),
-  address: 'Adresse',
-  none: 'keine',
+  none: 'Geben Sie Ihre Adresse an, um per E-Mail benachrichtigt zu werden.',
+  notOffered: 'Dieser Dienst versendet keine E-Mails. Erstellen Sie einen Webhook, um benachrichtigt zu werden.',
+  add: 'Adresse angeben',
+  isActive: 'aktiv',
+  isUnconfirmed: 'unbestätigt',
+  isPaused: 'pausiert',
   test: 'Test-E-Mail senden',
   delete: 'Adresse löschen …',
   deleteNow: 'Löschen',

@@ -6,6 +6,7 @@ export const texts: typeof english = {
   about: 'Finden Sie eine Maschine mit genug GPU-Speicher für ein Sprachmodell und betreiben Sie es mit vLLM.',
   input: 'Ihr Modell',
   model: 'Modell',
+  byDefault: (value) => `Standard: ${value}`,
   required: '(zum Mieten nötig)',
   modelHint: 'Qwen/Qwen2.5-7B-Instruct',
   context: 'Kontext (Tokens)',

@@ -3,7 +3,9 @@ import type { texts as english } from '../en/passkeys.js';
 export const texts: typeof english = {
   title: 'Passkeys',
   add: 'Passkey hinzufügen',
-  noneHint: 'Mit einem Passkey melden Sie sich per Fingerabdruck, Gesicht oder PIN statt mit dem API-Schlüssel an.',
+  hint: 'Damit melden Sie sich per Fingerabdruck, Gesicht oder PIN statt mit einem API-Schlüssel an.',
+  none: 'Keine Passkeys',
+  noneHint: 'Fügen Sie einen hinzu, um sich auf diesem Gerät ohne API-Schlüssel anzumelden.',
   notSupported: 'Um einen Passkey hinzuzufügen, öffnen Sie die Konsole über HTTPS oder unter localhost.',
   name: 'Name',
   nameExample: 'Arbeitslaptop',

@@ -5,7 +5,7 @@ export const texts: typeof english = {
   hint: 'Wer den privaten Teil hat, hat Zugang zu jeder Instanz dieses Kontos.',
   publicKey: 'Öffentlicher Schlüssel',
   example: 'ssh-ed25519 AAAA… name',
-  add: 'SSH-Schlüssel hinzufügen',
+  add: 'Neuer SSH-Schlüssel',
   none: 'Noch keine SSH-Schlüssel',
   noneHint:
     'Erstellen Sie einen mit ssh-keygen und fügen Sie seinen öffentlichen Teil hinzu, die Zeile der .pub-Datei.',

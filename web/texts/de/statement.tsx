@@ -25,6 +25,12 @@ export const texts: typeof english = {
     VOLUME: 'Volume',
   },
   movements: { CREDIT: 'Aufladung', ADJUSTMENT: 'Korrektur', SERVICE_CREDIT: 'Erstattung' },
+  reasons: {
+    'before the container was running': 'bevor der Container lief',
+    'the template did not start in time': 'die Vorlage startete nicht rechtzeitig',
+    'the machine failed to start it': 'die Maschine konnte sie nicht starten',
+    'the machine was unreachable': 'die Maschine war nicht erreichbar',
+  },
   shown: (rows) => `Zeigt jeweils die ersten ${rows}; der Download enthält alles.`,
   verify: 'Signierten Kontoauszug prüfen',
 };

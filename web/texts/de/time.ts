@@ -3,6 +3,8 @@ import { plural } from '../plural.js';
 
 export const texts: typeof english = {
   today: (clock) => `heute, ${clock}\u00a0Uhr`,
+  thisDay: 'Heute',
+  dayBefore: 'Gestern',
   onWeekday: (day, clock) => `${day}, ${clock}\u00a0Uhr`,
   onDate: (date, clock) => `${date}, ${clock}\u00a0Uhr`,
   now: 'gerade eben',

@@ -3,7 +3,9 @@ import { plural } from '../plural.js';
 
 export const texts: typeof english = {
   title: 'Verlauf',
-  label: 'Verlauf, neueste zuerst',
+  today: 'Heute',
+  yesterday: 'Gestern',
+  after: (time) => `nach ${time}`,
   none: 'Noch keine Ereignisse.',
   reading: 'Der Verlauf wird geladen …',
   older: 'Ältere anzeigen',

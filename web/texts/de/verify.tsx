@@ -8,19 +8,20 @@ export const texts: typeof english = {
   drop: 'Dateien hier ablegen',
   how: 'So prüfen Sie einen Kontoauszug',
   getStatement: 'Wählen Sie unter „Abrechnung“ erst „Herunterladen“ und dann „Signiertes JSON“.',
-  getOthers: 'Fügen Sie die Schlüssel und Wurzeln des Dienstes hinzu, die Sie mit dieser Seite gespeichert haben.',
+  getOthers:
+    'Fügen Sie die Schlüssel des Dienstes und die Prüfsummen seines Protokolls hinzu, die Sie mit dieser Seite gespeichert haben.',
   giveAll: 'Legen Sie alle Dateien zusammen hier ab. Zu jeder steht dann das Ergebnis.',
   experts: 'Weitere Dateien und Nachweise',
   which:
-    'Signierte Kontoauszüge, Schlüssel, Wurzeln sowie Inklusions- und Konsistenznachweise, in beliebiger Reihenfolge. Fügen Sie Schlüssel, Wurzeln und Kontoauszüge hinzu, die Sie früher gespeichert haben, um die neuen damit zu vergleichen. Sie können diese Seite auch speichern und ohne diesen Dienst verwenden.',
+    'Signierte Kontoauszüge, Schlüssel, Prüfsummen des Protokolls sowie Inklusions- und Konsistenznachweise, in beliebiger Reihenfolge. Fügen Sie Schlüssel, Prüfsummen und Kontoauszüge hinzu, die Sie früher gespeichert haben, um die neuen damit zu vergleichen. Sie können diese Seite auch speichern und ohne diesen Dienst verwenden.',
   choose: 'Dateien auswählen',
   fromService: (keys, roots) => (
     <>
-      Laden Sie die {keys} und {roots} dieses Dienstes herunter. Sie belegen, wer den Auszug wann signiert hat.
+      Laden Sie von diesem Dienst die {keys} und die {roots} herunter. Sie belegen, wer den Auszug wann signiert hat.
     </>
   ),
   keys: 'Schlüssel',
-  roots: 'Wurzeln',
+  roots: 'Prüfsummen des Protokolls',
   offline: 'Ihre Dateien bleiben in diesem Browser: Diese Seite sendet nichts und funktioniert offline.',
 
   something: 'Es stimmt nicht alles',
@@ -29,7 +30,7 @@ export const texts: typeof english = {
     const parts = [
       plural(statements, { one: '1 Kontoauszug', other: `${number(statements)} Kontoauszüge` }),
       `${number(keys)} Schlüssel`,
-      plural(roots, { one: '1 Wurzel', other: `${number(roots)} Wurzeln` }),
+      plural(roots, { one: '1 Prüfsumme', other: `${number(roots)} Prüfsummen` }),
     ];
     return `Alles stimmt: ${parts.join(', ')}`;
   },
@@ -45,7 +46,7 @@ export const texts: typeof english = {
     balance: 'Guthaben',
     signature: 'Signatur',
     inclusion: 'Inklusion',
-    roots: 'Wurzeln',
+    roots: 'Prüfsummen des Protokolls',
     consistency: 'Konsistenz',
     statements: 'Kontoauszüge',
     unchecked: 'Nicht geprüft',
@@ -63,7 +64,7 @@ export const texts: typeof english = {
     </>
   ),
   log: 'Log',
-  notCovered: 'noch von keiner Wurzel abgedeckt',
-  covered: (link, root) => `bis Glied ${link} von Wurzel ${root} abgedeckt`,
+  notCovered: 'noch von keiner Prüfsumme abgedeckt',
+  covered: (link, root) => `bis Glied ${link} von Prüfsumme ${root} abgedeckt`,
   invoiceHash: 'Hash auf der Rechnung',
 };

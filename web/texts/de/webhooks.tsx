@@ -2,8 +2,9 @@ import type { texts as english } from '../en/webhooks.js';
 import { plural } from '../plural.js';
 
 export const texts: typeof english = {
-  webhooks: 'Webhooks',
-  what: 'Senden Sie Ereignisse an Ihre eigenen Programme.',
+  recipients: 'Empfänger',
+  what: 'Ihre E-Mail-Adresse und Ihre Programme.',
+  webhook: 'Webhook',
   new: 'Neuer Webhook',
   address: 'URL, die Ereignisse empfängt',
   signed: 'Die Anfragen sind nach Standard Webhooks signiert. Das Secret dazu erhalten Sie im nächsten Schritt.',
@@ -21,12 +22,22 @@ export const texts: typeof english = {
   isFailing: 'gestört',
   testOf: (url) => `Test senden an ${url}`,
   notices: 'Meldungen',
-  noticesWhat: 'Gehen an Ihre E-Mail-Adresse und Ihre Webhooks.',
-  kinds: [
-    ['Instanzen', 'wenn eine startet, fehlschlägt, anhält, verdrängt oder gelöscht wird'],
-    ['Bevorstehendes Ende', '1 Stunde und nochmals 10 Minuten vor Frist, Limit oder leerem Guthaben'],
-    ['Guthaben', 'wenn es aufgeladen wird oder aufgebraucht ist'],
-  ],
+  noticesWhat: 'Ereignisse, über die Empfänger benachrichtigt werden.',
+  kinds: {
+    instances: ['Instanzen', 'Wenn eine startet, fehlschlägt, anhält, verdrängt oder gelöscht wird.'],
+    ends: [
+      'Bevorstehendes Ende',
+      '1 Stunde und nochmals 10 Minuten vor einer Frist, einem Limit oder leerem Guthaben.',
+    ],
+    low: ['Guthabenwarnung', ''],
+    credit: ['Guthaben', 'Wenn es aufgeladen wird oder aufgebraucht ist und solange eine Zahlung läuft.'],
+    network: ['Neues Netzwerk', 'Wenn ein API-Schlüssel aus einem neuen Netzwerk verwendet wird.'],
+    delivery: ['Probleme bei der Zustellung', 'Wenn E-Mails oder ein Webhook wegen Fehlern pausiert werden.'],
+  },
+  lowAt: (amount) => <>Einmal, wenn Ihr Guthaben auf {amount} sinkt.</>,
+  lowOff: 'Aus. Wählen Sie ein Guthaben, bei dem Sie benachrichtigt werden.',
+  isSent: 'wird gesendet',
+  isNotSent: 'wird nicht gesendet',
   paused: (since, reason) => (
     <>
       Pausiert seit {since}: {reason}. Ereignisse werden in der Zwischenzeit nicht gesendet.
@@ -47,8 +58,7 @@ export const texts: typeof english = {
     </>
   ),
   deleteThis: (url) => `Webhook an ${url} löschen`,
-  nothingSent:
-    'In den letzten 30 Tagen wurde nichts gesendet. Senden Sie einen Test, um zu prüfen, ob Ihr Programm antwortet.',
+  nothingSent: 'in den letzten 30 Tagen nichts gesendet',
   columns: {
     event: 'Ereignis',
     about: 'Betrifft',

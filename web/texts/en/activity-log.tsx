@@ -24,6 +24,10 @@ export const texts = {
   noneOfTheseHint: 'Remove a filter or choose another period.',
   columns: { what: 'Action', about: 'Subject', who: 'Key', via: 'Via', from: 'IP address', when: 'Time' },
   refusedTimes: (times: number) => plural(times, { one: 'refused', other: `refused ${times} times` }),
+  /** The subject of changes to the account itself. */
+  account: 'your account',
+  /** The session’s key, if it has no name. */
+  ownKey: 'current key',
   inConsole: 'console',
   byProgram: 'API',
   newer: 'Newer',

@@ -20,6 +20,7 @@ export const texts = {
   moreSet: (count: number) => `More filters (${count})`,
   rented: 'Rented',
   ran: 'Ran',
+  totalShown: 'Total shown',
   gpuRate: 'GPU USD/h',
   rateMeans: 'GPU price fixed when you rented the instance',
 };

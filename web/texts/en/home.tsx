@@ -14,6 +14,8 @@ export const texts = {
   creditStep: 'Add credit',
   creditWhy: 'Rentals are paid from it by the second. You never owe more than that, except for disks that you keep.',
   addCredit: 'Add credit',
+  askForCredit: 'Ask the operator for credit',
+  askForCreditWhy: (account: Shown) => <>The operator of this service adds it to your account {account}.</>,
   keyStep: 'Add your SSH key',
   keyWhy: (tool: Shown) => <>Its private part opens every instance. A key created with {tool} is fine.</>,
   addKey: 'Add SSH key',

@@ -47,6 +47,10 @@ export const texts = {
   select: (name: string) => `Select ${name}`,
   startSelecting: 'Select',
   list: 'this list',
+  total: 'Total',
+  runningOf: (count: number) => `${number(count)} running`,
+  gpusOf: (count: number) => plural(count, { one: '1 GPU', other: `${number(count)} GPUs` }),
+  noData: 'no data',
   noAgent: 'No host agent: the machine reports no load',
   noLoad: 'No measurement in the last minute',
 };

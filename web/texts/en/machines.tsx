@@ -13,7 +13,7 @@ export const texts = {
   allModelsHint: 'With all prices',
   history: 'Price history',
   fewListings: (listings: number) => `Too few listings for a market median (${listings} of at least 5)`,
-  median: (median: string, listings: number) => `Market median ${median} USD/GPU-h from ${listings} listings`,
+  median: (median: string, listings: number) => `Market median ${median} USD per GPU-hour from ${listings} listings`,
   medianMeans:
     'The on-demand price is 70% of the market median, rounded down. It stays unchanged while there are too few listings.',
 
@@ -65,7 +65,11 @@ export const texts = {
   count: (count: number) =>
     plural(count, { one: `${count} machine available`, other: `${number(count)} machines available` }),
   asOf: (time: string) => `as of ${time}`,
-  deployBest: 'Deploy best match',
+  deployBest: (
+    <span>
+      Deploy best <span class="wide-only">match</span>
+    </span>
+  ),
   none: 'No machine matches these filters right now',
   noneHint: 'Remove a filter, or include machines held by an interruptible instance. The list updates automatically.',
   /** The scope of the list: only machines that run containers, or all. */
@@ -82,7 +86,7 @@ export const texts = {
         other: `${number(count)} of these machines have no host agent: renting one creates a record, but runs nothing.`,
       }),
     hide: 'Hide machines without an agent',
-    demo: 'Demo data: deploying is recorded, but nothing runs.',
+    demo: 'Demo data: no containers are started.',
     agentless: 'No machine here has a host agent yet: renting one creates a record, but runs nothing.',
   },
   caption: 'Available machines with prices in USD and hardware',
@@ -149,7 +153,7 @@ export const texts = {
   machineId: 'Machine',
   runsContainers: 'Runs containers',
   modePrice: (mode: string) => `${mode} (USD/h)`,
-  perGpuHour: 'On demand (USD/GPU-h)',
+  perGpuHour: 'On demand (USD per GPU-hour)',
   vram: 'VRAM',
   bandwidth: 'Memory bandwidth (published)',
   bandwidthPerUsd: 'GB/s per USD/h',

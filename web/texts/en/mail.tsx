@@ -1,35 +1,21 @@
 import type { ComponentChildren } from 'preact';
-import { number } from '../../figures/number.js';
-
-/** An address or a time, as displayed. */
-type Shown = ComponentChildren;
 
 export const texts = {
   title: 'Email',
-  what: 'Sends the same events to one email address.',
-  paused: (address: Shown, since: Shown, why: string) => (
+  paused: (since: ComponentChildren, why: string) => (
     <>
-      Email to {address} is paused since {since}: {why}. Enter the address again to resume.
+      Paused since {since}: {why}. Enter the address again to resume.
     </>
   ),
-  unconfirmed: (address: Shown, until: Shown) => (
-    <>
-      We sent a confirmation link to {address}. Open it by {until}; until then, nothing else is sent.
-    </>
+  unconfirmed: (until: ComponentChildren) => (
+    <>We sent a confirmation link. Open it by {until}; until then, nothing else is sent.</>
   ),
-  getsAll: (address: Shown, waiting: number) => (
-    <>
-      {address} receives all events{waiting > 0 && `; ${number(waiting)} waiting`}.
-    </>
-  ),
-  gets: (address: Shown, events: Shown, waiting: number) => (
-    <>
-      {address} receives {events}
-      {waiting > 0 && `; ${number(waiting)} waiting`}.
-    </>
-  ),
-  address: 'Address',
-  none: 'none',
+  none: 'Add your address to be notified by email.',
+  notOffered: 'This service sends no email. Create a webhook to be notified.',
+  add: 'Add address',
+  isActive: 'active',
+  isUnconfirmed: 'unconfirmed',
+  isPaused: 'paused',
   test: 'Send test email',
   delete: 'Delete address …',
   deleteNow: 'Delete',

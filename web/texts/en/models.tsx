@@ -5,6 +5,7 @@ export const texts = {
   about: 'Find a machine with enough GPU memory for a language model, and serve the model with vLLM.',
   input: 'Your model',
   model: 'Model',
+  byDefault: (value: string) => `default ${value}`,
   required: '(required to deploy)',
   modelHint: 'Qwen/Qwen2.5-7B-Instruct',
   context: 'Context (tokens)',

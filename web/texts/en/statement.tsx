@@ -25,6 +25,13 @@ export const texts = {
     VOLUME: 'volume',
   },
   movements: { CREDIT: 'Credit', ADJUSTMENT: 'Adjustment', SERVICE_CREDIT: 'Service credit' },
+  /** Why a charge was refunded, by the service's text. */
+  reasons: {
+    'before the container was running': 'before the container was running',
+    'the template did not start in time': 'the template didn’t start in time',
+    'the machine failed to start it': 'the machine failed to start it',
+    'the machine was unreachable': 'the machine was unreachable',
+  },
   /** `rows` is the number of rows shown of each kind. */
   shown: (rows: number) => `Shows the first ${rows} of each kind; the download contains all.`,
   verify: 'Verify a signed statement',

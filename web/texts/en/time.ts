@@ -1,6 +1,8 @@
 /** Times and spans, in sentences and in cells. */
 export const texts = {
   today: (clock: string) => `today at ${clock}`,
+  thisDay: 'Today',
+  dayBefore: 'Yesterday',
   /** Within six days: "Tuesday at 14:05". */
   onWeekday: (day: string, clock: string) => `${day} at ${clock}`,
   /** "3 Dec at 14:05". */

@@ -2,7 +2,9 @@ import { plural } from '../plural.js';
 
 export const texts = {
   title: 'Timeline',
-  label: 'Timeline, newest first',
+  today: 'Today',
+  yesterday: 'Yesterday',
+  after: (time: string) => `after ${time}`,
   none: 'No events yet.',
   reading: 'Loading the timeline …',
   older: 'Show older',

@@ -8,19 +8,20 @@ export const texts = {
   drop: 'Drop your files here',
   how: 'How to verify a statement',
   getStatement: 'On the Billing screen, choose “Download”, and then “Signed JSON”.',
-  getOthers: 'Add the service’s keys and roots, which you saved with this page.',
+  getOthers: 'Add the service’s keys and log roots, which you saved with this page.',
   giveAll: 'Drop all files here together. Each one is marked with its result.',
   experts: 'Other files and proofs',
   which:
-    'Signed statements, keys, roots, and inclusion and consistency proofs, in any order. Add the keys, roots and statements that you stored earlier to compare the new ones with them. You can also save this page and use it without this service.',
+    'Signed statements, keys, log roots, and inclusion and consistency proofs, in any order. Add the keys, log roots and statements that you stored earlier to compare the new ones with them. You can also save this page and use it without this service.',
   choose: 'Choose files',
   fromService: (keys: ComponentChildren, roots: ComponentChildren) => (
     <>
-      Download this service’s {keys} and {roots}, which prove who signed the statement and when.
+      Download this service’s {keys} and {roots} (fingerprints of its public log). They prove who signed the statement
+      and when.
     </>
   ),
   keys: 'keys',
-  roots: 'roots',
+  roots: 'log roots',
   offline: 'Your files stay in this browser: this page sends nothing and works offline.',
 
   something: 'Something does not verify',
@@ -29,7 +30,7 @@ export const texts = {
     const parts = [
       plural(statements, { one: '1 statement', other: `${number(statements)} statements` }),
       plural(keys, { one: '1 key', other: `${number(keys)} keys` }),
-      plural(roots, { one: '1 root', other: `${number(roots)} roots` }),
+      plural(roots, { one: '1 log root', other: `${number(roots)} log roots` }),
     ];
     return `Everything verifies: ${parts.join(', ')}`;
   },

@@ -2,8 +2,9 @@ import type { ComponentChildren } from 'preact';
 import { plural } from '../plural.js';
 
 export const texts = {
-  webhooks: 'Webhooks',
-  what: 'Send events to your own programs.',
+  recipients: 'Recipients',
+  what: 'Your email address and your programs.',
+  webhook: 'Webhook',
   new: 'New webhook',
   address: 'URL that receives events',
   signed: 'Requests are signed according to Standard Webhooks with a secret that you get next.',
@@ -20,13 +21,20 @@ export const texts = {
   isFailing: 'failing',
   testOf: (url: string) => `Send test to ${url}`,
   notices: 'Notices',
-  noticesWhat: 'Sent to your email address and your webhooks.',
-  /** The content of each group of events. */
-  kinds: [
-    ['Instances', 'when one starts, fails, stops, is preempted or is destroyed'],
-    ['Upcoming stops', '1 hour and again 10 minutes before a deadline, a limit or an empty balance'],
-    ['Credit', 'when it is added or runs out'],
-  ],
+  noticesWhat: 'The events that recipients are notified of.',
+  /** The notices, each with the time at which it is sent. */
+  kinds: {
+    instances: ['Instances', 'When one starts, fails, stops, is preempted or is destroyed.'],
+    ends: ['Upcoming stops', '1 hour and again 10 minutes before a deadline, a limit or an empty balance.'],
+    low: ['Low balance', ''],
+    credit: ['Credit', 'When it is added or runs out, and while a payment is in flight.'],
+    network: ['New network', 'When an API key is used from a new network.'],
+    delivery: ['Delivery problems', 'When email or a webhook is paused because deliveries fail.'],
+  } satisfies Record<string, [name: string, when: string]>,
+  lowAt: (amount: ComponentChildren) => <>Once when your balance falls to {amount}.</>,
+  lowOff: 'Off. Choose a balance at which you are notified.',
+  isSent: 'sent',
+  isNotSent: 'not sent',
   paused: (since: ComponentChildren, reason: string) => (
     <>
       Paused since {since}: {reason}. Events in the meantime aren’t sent.
@@ -50,7 +58,7 @@ export const texts = {
     </>
   ),
   deleteThis: (url: string) => `Delete the webhook to ${url}`,
-  nothingSent: 'Nothing was sent in the last 30 days. Send a test to check whether your program responds.',
+  nothingSent: 'nothing sent in the last 30 days',
   columns: { event: 'Event', about: 'Subject', state: 'State', attempts: 'Response', when: 'Time', actions: 'Actions' },
   account: 'your account',
   states: { PENDING: 'pending', DELIVERED: 'delivered', GIVEN_UP: 'failed' },

@@ -66,10 +66,25 @@ export function isLinkToken(token: string, secret: string, purpose: LinkPurpose,
   return bytes.length === right.length && timingSafeEqual(bytes, right);
 }
 
+/** A paragraph of a mail, which may end with a link. */
+export interface Paragraph {
+  text: string;
+  link?: { label: string; url: string };
+}
+
+/** The content of a mail, which is sent both as plain text and as HTML. */
+export interface MailContent {
+  /** The first sentence. */
+  lead: string;
+  /** Names and values. They contain no control characters, but any others. */
+  facts: readonly (readonly [name: string, value: string])[];
+  paragraphs: readonly Paragraph[];
+}
+
 export interface Mail {
   to: string;
   subject: string;
-  text: string;
+  content: MailContent;
   /** Id of the message, which is the same for every delivery attempt. */
   id: string;
   /** URL to which a POST request unsubscribes from such mail (RFC 8058). Null for the confirmation mail. */
@@ -90,23 +105,25 @@ interface MailedEvent {
 export function mailOfEvent({ id, type, at, data }: MailedEvent, to: string, service: Service, endUrl: string): Mail {
   const values = plainValues(data);
   const sentence = SENTENCES[type as EventType]?.(values) ?? `${type} happened`;
-  const facts = Object.entries(values).map(([name, value]) => `  ${name.replaceAll('_', ' ')}: ${value}`);
   return {
     to,
     subject: sentence.slice(0, MAX_SUBJECT),
-    text: [
-      `${sentence}.`,
-      '',
-      `  time: ${formatInstant(at)}`,
-      ...facts,
-      `  event: ${plain(type)} ${id}`,
-      '',
-      `Your account at ${service.operatorName}: ${service.publicUrl}`,
-      '',
-      'You are receiving this email because this address was confirmed for notices about an account there.',
-      `To stop these emails, open ${endUrl}`,
-      '',
-    ].join('\n'),
+    content: {
+      lead: `${sentence}.`,
+      facts: [
+        ['time', formatInstant(at)],
+        ...Object.entries(values).map(([name, value]) => [name.replaceAll('_', ' '), value] as const),
+        ['event', `${plain(type)} ${id}`],
+      ],
+      paragraphs: [
+        {
+          text: `Your account at ${service.operatorName}:`,
+          link: { label: 'Open the console', url: service.publicUrl },
+        },
+        { text: 'You are receiving this email because this address was confirmed for notices about an account there.' },
+        { text: 'To stop these emails:', link: { label: 'Unsubscribe', url: endUrl } },
+      ],
+    },
     id,
     endUrl,
   };
@@ -120,15 +137,17 @@ export function confirmationMail(id: string, to: string, service: Service, confi
   return {
     to,
     subject: 'Please confirm this address for notices',
-    text: [
-      `The owner of an account at ${service.operatorName} (${service.publicUrl}) requested that notices be sent to this address.`,
-      '',
-      `If that was you, open this link within one day and confirm:`,
-      confirmUrl,
-      '',
-      'If it was not you, ignore this email. Nothing more is sent unless you confirm.',
-      '',
-    ].join('\n'),
+    content: {
+      lead: `The owner of an account at ${service.operatorName} (${service.publicUrl}) requested that notices be sent to this address.`,
+      facts: [],
+      paragraphs: [
+        {
+          text: 'If that was you, open this link within one day and confirm:',
+          link: { label: 'Confirm this address', url: confirmUrl },
+        },
+        { text: 'If it was not you, ignore this email. Nothing more is sent unless you confirm.' },
+      ],
+    },
     id,
     endUrl: null,
   };
