@@ -55,6 +55,8 @@ export class TerminalSession {
   /** Position up to which output has been displayed. */
   #shown = 0;
   #isRest = false;
+  /** Whether the shell has only written empty lines so far. */
+  #isBlank = false;
   /** Counts restarts. */
   #life = 0;
 
@@ -192,6 +194,7 @@ export class TerminalSession {
     // The programs sent their queries to the previous terminal, which has already replied.
     this.#answeredUntil = isContinued && before > 0 ? 0 : to;
     this.#isRest = from > 0 && !isContinued;
+    this.#isBlank = from === 0;
     this.#shown = from;
     if (!isContinued) {
       this.#life += 1;
@@ -208,11 +211,11 @@ export class TerminalSession {
     // The output begins in the middle of a line or of a control sequence.
     let begin = this.#isRest ? bytes.subarray(0, MAX_REST_BYTES).indexOf(NEWLINE) + 1 : 0;
     // Some shells begin with empty lines, to set themselves apart from earlier output.
-    if (place === bytes.length)
-      begin = Math.max(
-        0,
-        bytes.findIndex((byte) => byte !== NEWLINE && byte !== RETURN),
-      );
+    if (this.#isBlank) {
+      const first = bytes.findIndex((byte) => byte !== NEWLINE && byte !== RETURN);
+      this.#isBlank = first < 0;
+      begin = first < 0 ? bytes.length : first;
+    }
     this.#isRest = false;
     this.#terminal.write(bytes.subarray(begin), () => {
       if (life !== this.#life) return;
