@@ -27,8 +27,10 @@ export default defineConfig(({ mode }) => {
       reportCompressedSize: false,
       rolldownOptions: {
         // Otherwise, each combination of screens that share code would get its own file, and the first screen would
-        // need more requests.
-        output: { codeSplitting: { groups: [{ name: 'base', minShareCount: 2 }] } },
+        // need more requests. The timeline is shared only by an instance's tabs, which no first visit needs.
+        output: {
+          codeSplitting: { groups: [{ name: 'base', minShareCount: 2, test: (id) => !/\/timeline\.tsx?$/.test(id) }] },
+        },
       },
     },
   };
