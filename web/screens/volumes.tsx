@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals';
-import { accrued, type Micro, micro, rate, sum } from '../figures/money.js';
+import { accrued, type Micro, micro, sum } from '../figures/money.js';
 import { fixed, number, percent } from '../figures/number.js';
 import { secondsOf } from '../figures/time.js';
 import { visible } from '../figures/visible.js';
@@ -7,6 +7,7 @@ import { Ago } from '../parts/ago.js';
 import { Amount, Rate } from '../parts/amount.js';
 import { Icon } from '../parts/icon.js';
 import { Menu, type MenuItem } from '../parts/menu.js';
+import { shortName } from '../parts/model-name.js';
 import { Empty, Failure } from '../parts/notice.js';
 import { Table } from '../parts/table.js';
 import { instanceName, settled } from '../state/account.js';
@@ -125,7 +126,7 @@ function Figures({ of: volumes, pricePerGbHour }: FiguresProps) {
   const cost = volumes.reduce((all, { priceHr }) => all + micro(priceHr), 0n);
   const figures = [
     ['count', number(volumes.length), null, texts.inUse(used, volumes.length - used)],
-    ['size', number(size), 'GB', pricePerGbHour !== null && texts.perGb(rate(micro(pricePerGbHour)))],
+    ['size', number(size), 'GB', pricePerGbHour !== null && texts.perGb(monthly(micro(pricePerGbHour)))],
     [
       'stored',
       gigabytes(stored),
@@ -279,7 +280,7 @@ function UsedBy({ id }: { id: string }) {
         {instanceName(id)}
       </a>
       {instance !== undefined && (
-        <span class="small quiet">{instanceTexts.gpus(instance.numGpus, modelName(instance.gpu))}</span>
+        <span class="small quiet">{instanceTexts.gpus(instance.numGpus, shortName(modelName(instance.gpu)))}</span>
       )}
     </>
   );

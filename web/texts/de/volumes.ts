@@ -16,7 +16,7 @@ export const texts: typeof english = {
       [used, `${number(used)} genutzt`],
       [free, `${number(free)} frei`],
     ]),
-  perGb: (usd) => `${usd} USD/h je GB`,
+  perGb: (usd) => `${usd} USD je GB und Monat`,
   ofSize: (share) => `${share} der Größe`,
   nothingStored: 'noch nichts gesichert',
   perMonth: (usd) => `≈ ${usd} USD im Monat`,

@@ -16,7 +16,7 @@ export const texts = {
       [used, `${number(used)} in use`],
       [free, `${number(free)} free`],
     ]),
-  perGb: (usd: string) => `${usd} USD/h per GB`,
+  perGb: (usd: string) => `${usd} USD per GB and month`,
   ofSize: (share: string) => `${share} of the size`,
   nothingStored: 'nothing saved yet',
   perMonth: (usd: string) => `≈ ${usd} USD per month`,
