@@ -184,14 +184,14 @@ export const SETTINGS = {
     name: 'consoleAccent',
     takes: text('a colour such as #0f766e', readColour),
     unset: 'blue',
-    about: 'Accent colour of the console and of emails, in quotes in a .env file. The console ignores its lightness.',
+    about: 'Accent colour of the console and emails, in quotes in a .env file. Any lightness is possible.',
   },
   CONSOLE_LOGO: {
     group: 'Callers',
     name: 'consoleLogo',
     takes: anyText('the path of an SVG or PNG file of at most 64 kB'),
     unset: 'the default icon',
-    about: 'Logo of the console and, as PNG, of emails. Preferably square. It is read when the gateway starts.',
+    about: 'Logo of the console and, if a PNG file, of emails. Preferably square. Read at start.',
   },
   WEBHOOK_NETWORKS: {
     group: 'Callers',

@@ -289,11 +289,13 @@ describe('a generated token', () => {
     expect(await linksOf(id)).toEqual(before);
     const keysOf = (secretsKeys: string[]) => sealingKeysOf({ secretsKeys, databaseUrl: '', dataDir: '' });
     const count = (await service.sql('select count(*)::int as count from secret'))[0]!.count as number;
-    expect(await resealSecrets({ ...service.deps, sealingKeys: keysOf([NEXT, KEY]) })).toBe(count + 2);
+    // Including the two tokens, and the signing key once the log has its first root.
+    const all = [count + 2, count + 3];
+    expect(await resealSecrets({ ...service.deps, sealingKeys: keysOf([NEXT, KEY]) })).toBeOneOf(all);
     // This gateway has only the old key.
     expect((await linksOf(id)).errors[0].message).toMatch(/SECRETS_KEY lacks a key/);
     expect((await secretsOf(id)).status).toBe(409);
-    expect(await resealSecrets({ ...service.deps, sealingKeys: keysOf([KEY, NEXT]) })).toBe(count + 2);
+    expect(await resealSecrets({ ...service.deps, sealingKeys: keysOf([KEY, NEXT]) })).toBeOneOf(all);
     expect(await linksOf(id)).toEqual(before);
     await destroyAndErase(id);
   });
