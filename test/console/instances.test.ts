@@ -219,7 +219,7 @@ describe('the instance and money pages in Chromium', needs('chromium'), () => {
       await first.getByText('trial', { exact: true }).waitFor();
       await offers.getByText('demo', { exact: true }).first().waitFor();
       await first.getByRole('link', { name: `Deploy ${agent.machineId}` }).waitFor();
-      await page.getByRole('link', { name: 'Deploy best match' }).click();
+      await page.getByRole('link', { name: 'Deploy cheapest' }).click();
       await page.locator('.which').getByText(agent.machineId).waitFor();
       await page.getByText('its GPUs are simulated').waitFor();
       await page.getByRole('button', { name: /^Deploy for/ }).click();

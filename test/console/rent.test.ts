@@ -117,7 +117,7 @@ describe('the rent page in Chromium', needs('chromium'), () => {
         await page.goBack();
       }
       await heading(page, 'Machines').waitFor();
-      await page.getByRole('link', { name: 'Deploy best match' }).click();
+      await page.getByRole('link', { name: 'Deploy cheapest' }).click();
       await page.getByRole('radio', { name: /^Reserved/ }).check();
       await page.getByText('Deadlines and limit').click();
       await page.getByLabel('Spend limit (USD in total)').fill('2.50');
@@ -182,7 +182,7 @@ describe('the rent page in Chromium', needs('chromium'), () => {
     const keyboardOwner = await renter();
     await here.pages.with('/machines?gpu=rtx-5090', keyboardOwner, async ({ page }) => {
       const focused = () => page.evaluate(() => (document.activeElement as HTMLElement).innerText.trim());
-      const opener = page.getByRole('link', { name: 'Deploy best match' });
+      const opener = page.getByRole('link', { name: 'Deploy cheapest' });
       await opener.focus();
       await page.keyboard.press('Enter');
       await page.getByRole('button', { name: /^Deploy for/ }).waitFor();

@@ -16,6 +16,19 @@ interface Spent {
   amount: Micro;
 }
 
+/** Adds up the rows of a cost table, so that its total is exact. */
+export function totalOf(rows: readonly MonthRow[]): Omit<MonthRow, 'key'> {
+  const none = { spent: 0n, rate: 0n, forecast: 0n };
+  return rows.reduce(
+    (sum, { spent, rate, forecast }) => ({
+      spent: sum.spent + spent,
+      rate: sum.rate + rate,
+      forecast: sum.forecast + forecast,
+    }),
+    none,
+  );
+}
+
 /**
  * Returns each key's cost this month up to `asOf`, and its forecast for the whole month at the current hourly rate. The
  * highest forecast comes first. Keys that have only had costs since `asOf` are included.

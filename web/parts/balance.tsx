@@ -7,6 +7,8 @@ import { texts } from '../texts/en/balance.js';
 import { Amount } from './amount.js';
 import { Time } from './time.js';
 
+const SECONDS_PER_DAY = 86_400;
+
 /** The balance as a headline. */
 export const BalanceFigure = () => (
   <Headline name="balance" label={texts.balance} isBad={balanceNow.value <= 0n}>
@@ -38,17 +40,20 @@ export function Outlook({ known }: { known: Figures }) {
   const missing = forecast.value?.missing ?? 0n;
   return (
     <p>
-      {known.burn === 0n ? texts.nothingCosts : <Lasts exhaustsAt={known.exhaustsAt} />}
+      {known.burn === 0n ? texts.nothingCosts : <Lasts of={known} />}
       {missing > 0n && <Missing amount={missing} />}
     </p>
   );
 }
 
 /** Shows how long the credit lasts at the current burn rate. */
-function Lasts({ exhaustsAt }: { exhaustsAt: number | null }) {
+function Lasts({ of: { exhaustsAt, diskDeleteAt } }: { of: Figures }) {
   if (exhaustsAt === null) return texts.lastsForYears;
   if (exhaustsAt <= serverNow.value) return texts.ranOut;
-  return texts.runsOut(<Time at={exhaustsAt} />);
+  return texts.runsOut(
+    <Time at={exhaustsAt} />,
+    Math.ceil(((diskDeleteAt ?? exhaustsAt) - exhaustsAt) / SECONDS_PER_DAY),
+  );
 }
 
 const Missing = ({ amount }: { amount: Micro }) => (

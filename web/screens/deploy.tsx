@@ -179,7 +179,7 @@ function Modes({ form: { mode }, quote: { offer } }: { form: DeployForm; quote: 
       <fieldset>
         <legend class="as-heading">{texts.priceStep}</legend>
         <div class="modes">
-          {MODES.map(({ value, name, price }) => (
+          {MODES.map(({ value, name, brief, price }) => (
             <label class="choice" key={value}>
               <input
                 type="radio"
@@ -192,6 +192,7 @@ function Modes({ form: { mode }, quote: { offer } }: { form: DeployForm; quote: 
               <span class="small quiet figure">
                 {offer !== null && texts.perHour(rate(micro(offer.pricePerHour[price])))}
               </span>
+              <span class="small quiet brief">{brief}</span>
             </label>
           ))}
         </div>

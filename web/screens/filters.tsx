@@ -1,4 +1,4 @@
-import { useSignal } from '@preact/signals';
+import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { POINT } from '../figures/number.js';
 import { visible } from '../figures/visible.js';
@@ -9,17 +9,21 @@ import { chosenGpus, FILTER_NAMES, toggledGpu } from '../state/filters.js';
 import { query, setQuery } from '../state/location.js';
 import { modelName, regionChoices, regionName } from '../state/market.js';
 import { texts } from '../texts/en/machines.js';
+import { ModelPanel } from './model-panel.js';
 import { SavedSearches } from './saved-searches.js';
 
 /** Filters that few users need. */
 const MORE = ['vram', 'reliability', 'tier', 'ram', 'disk', 'vcpus', 'nvlink', 'busy'];
 
+/** Whether the less common filters are shown and, on a phone, all of them. */
+export const areFiltersOpen = signal(false);
+
 /** The search filters. Every change is reflected in the URL immediately. */
 export function Filters() {
-  const isOpen = useSignal(false);
+  const [only, another] = chosenGpus.value;
   const isSet = MORE.filter((name) => query.value.has(name)).length;
   return (
-    <search class={`machine-filters ${isOpen.value ? 'open' : ''}`} aria-label={texts.search}>
+    <search class={`machine-filters ${areFiltersOpen.value ? 'open' : ''}`} aria-label={texts.search}>
       <div class="list-tools">
         <div class="search-field">
           <Icon name="search" />
@@ -41,9 +45,9 @@ export function Filters() {
         <button
           type="button"
           class="more-filters"
-          aria-expanded={isOpen.value}
+          aria-expanded={areFiltersOpen.value}
           onClick={() => {
-            isOpen.value = !isOpen.value;
+            areFiltersOpen.value = !areFiltersOpen.value;
           }}
         >
           <Icon name="sliders-horizontal" />
@@ -51,7 +55,7 @@ export function Filters() {
           {isSet > 0 && <span class="badge">{texts.moreSet(isSet)}</span>}
         </button>
       </div>
-      {isOpen.value && (
+      {areFiltersOpen.value && (
         <div class="filters">
           <NumberField name="vram" label={texts.vramEach} />
           <NumberField name="reliability" label={texts.reliabilityMin} step="0.1" max="100" />
@@ -73,6 +77,7 @@ export function Filters() {
           </button>
         ))}
         <Clear names={FILTER_NAMES}>{texts.clear}</Clear>
+        {only !== undefined && another === undefined && <ModelPanel slug={only} />}
         <SavedSearches />
       </div>
     </search>

@@ -2,7 +2,6 @@ import { signal, useSignal } from '@preact/signals';
 import { dayText } from '../figures/time.js';
 import { loaded } from '../parts/loaded.js';
 import { Failure } from '../parts/notice.js';
-import { chosenGpus } from '../state/filters.js';
 import { query, setQuery, wasLoadedWith } from '../state/location.js';
 import { marketSnapshot, sheet, sheetError, useMarket } from '../state/market.js';
 import { useMatchingModels } from '../state/matching-models.js';
@@ -11,7 +10,6 @@ import { useTitle } from '../state/title.js';
 import { texts } from '../texts/en/machines.js';
 import { screens } from '../texts/en/screens.js';
 import { Filters } from './filters.js';
-import { ModelPanel } from './model-panel.js';
 import { ModelStrip } from './model-strip.js';
 import { Offers } from './offers.js';
 
@@ -28,7 +26,6 @@ export function Machines() {
   useMarket();
   const matching = useMatchingModels();
   const isSheetOpen = useSignal(false);
-  const [only, another] = chosenGpus.value;
   const details = query.value.get('details');
   return (
     <div class="stack machines-screen">
@@ -48,7 +45,6 @@ export function Machines() {
           isSheetOpen.value = true;
         }}
       />
-      {only !== undefined && another === undefined && <ModelPanel slug={only} />}
       <section class="panel offers" aria-label={texts.list}>
         <Filters />
         <Offers />

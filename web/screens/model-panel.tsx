@@ -15,7 +15,7 @@ export function ModelPanel({ slug }: { slug: string }) {
   const name = modelName(slug);
   const median = model === undefined ? undefined : medianOf(model);
   return (
-    <section class="panel model-panel" aria-label={name}>
+    <section class="model-panel" aria-label={name}>
       <Fold title={texts.history} summary={median}>
         <div class="stack-tight">
           <Failure error={error.value} />

@@ -295,11 +295,19 @@ function Result({ memory }: { memory: Memory }) {
         <div class="panel-head">
           <h2>{fits === null ? texts.searching : fits.length === 0 ? texts.machines : texts.count(fits.length)}</h2>
           {chosen !== null && (
-            <div class="row">
-              {memory.model === null && <span class="small quiet">{texts.needsName}</span>}
+            <div class="row fits-deploy">
+              <span class="small quiet">
+                {memory.model === null ? (
+                  texts.needsName
+                ) : (
+                  <>
+                    {chosen.offer.numGpus} × <ModelName name={modelName(chosen.offer.gpu)} />
+                  </>
+                )}
+              </span>
               <button
                 type="button"
-                class="primary"
+                class={memory.model === null ? '' : 'primary'}
                 onClick={() => {
                   if (memory.model !== null) deployModel(memory.model, memory, chosen);
                   else document.querySelector<HTMLElement>('input[name="model"]')?.focus();

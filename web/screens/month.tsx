@@ -1,5 +1,5 @@
-import { micro } from '../figures/money.js';
-import { monthRows } from '../figures/month.js';
+import { type Micro, micro } from '../figures/money.js';
+import { monthRows, totalOf } from '../figures/month.js';
 import { monthEnd, secondsOf } from '../figures/time.js';
 import { Amount, Rate } from '../parts/amount.js';
 import { Facts } from '../parts/facts.js';
@@ -23,13 +23,21 @@ const BY = { model: texts.byModel, name: texts.byName } as const;
 export function Month({ read }: { read: MoneyRead | null }) {
   const by = query.value.get('by') === 'name' ? 'name' : 'model';
   const account = read?.account ?? null;
+  const costs = read === null ? null : costsOf(read, by);
+  const total = costs && totalOf([...costs.rows, ...costs.rest]);
   return (
     <section class="panel" aria-labelledby="month">
       <div class="panel-head">
         <h2 id="month">{texts.title}</h2>
         <p class="small quiet">{texts.what}</p>
       </div>
-      {account !== null && <Totals account={account} />}
+      {account !== null && (
+        <Totals
+          account={account}
+          spent={total?.spent ?? monthSpendNow.value}
+          projected={total?.forecast ?? forecast.value?.total ?? null}
+        />
+      )}
       <div class="month">
         <Spend spent={read?.days ?? null} models={read === null ? [] : rowsOf(read, 'model').map(({ key }) => key)} />
         <div class="month-sums">
@@ -48,17 +56,23 @@ export function Month({ read }: { read: MoneyRead | null }) {
               ))}
             </fieldset>
           </div>
-          {read !== null && <Sums read={read} by={by} />}
+          {costs !== null && <Sums costs={costs} by={by} />}
         </div>
       </div>
     </section>
   );
 }
 
+interface TotalsProps {
+  account: NonNullable<MoneyRead['account']>;
+  /** The total of the cost table, or the account's own figure if the table couldn't be read. */
+  spent: Micro;
+  projected: Micro | null;
+}
+
 /** Shows the month's spend and forecast, and how much of the limit is used. */
-function Totals({ account }: { account: NonNullable<MoneyRead['account']> }) {
+function Totals({ account, spent, projected }: TotalsProps) {
   const { monthlyLimit: limit, limitReachedAt, exhaustsAt, asOf } = account;
-  const expected = forecast.value;
   const reachedAt = limitReachedAt === null ? null : secondsOf(limitReachedAt);
   const isReached =
     reachedAt !== null &&
@@ -71,22 +85,24 @@ function Totals({ account }: { account: NonNullable<MoneyRead['account']> }) {
           [
             texts.spent,
             <span data-figure="month">
-              <Amount of={monthSpendNow.value} unit="USD" />
+              <Amount of={spent} unit="USD" />
             </span>,
           ],
-          expected && [
-            texts.projected,
-            <span data-figure="forecast">
-              <Amount of={expected.total} unit="USD" />
-            </span>,
-          ],
+          projected === null
+            ? null
+            : [
+                texts.projected,
+                <span data-figure="forecast">
+                  <Amount of={projected} unit="USD" />
+                </span>,
+              ],
           [texts.limit, limit === null ? texts.noLimit : <Amount of={micro(limit)} unit="USD" />],
         ]}
       />
       {limit !== null && (
         <div class="month-limit">
           {isReached ? <LimitReached at={limitReachedAt} /> : <p class="small quiet">{limitTexts.notThisMonth}</p>}
-          <progress aria-label={texts.limitUse} max={limit} value={Number(monthSpendNow.value) / 1e6} />
+          <progress aria-label={texts.limitUse} max={limit} value={Number(spent) / 1e6} />
         </div>
       )}
     </div>
@@ -108,10 +124,10 @@ function rowsOf(read: MoneyRead, by: keyof typeof BY) {
   return read.account === null ? [] : monthRows(sumsOf(read, by), rates, secondsOf(read.account.asOf));
 }
 
-function Sums({ read, by }: { read: MoneyRead; by: keyof typeof BY }) {
+/** Returns the month's cost by model or by name and, separately, everything else. Null if any of it is refused. */
+function costsOf(read: MoneyRead, by: keyof typeof BY) {
   const { account, instances: rented, month: spent } = read;
-  const expected = forecast.value;
-  if (account === null || rented === null || spent === null || expected === null) return null;
+  if (account === null || rented === null || spent === null) return null;
   const burn = micro(account.burnPerHour);
   const asOf = secondsOf(account.asOf);
   const rows = rowsOf(read, by);
@@ -121,6 +137,10 @@ function Sums({ read, by }: { read: MoneyRead; by: keyof typeof BY }) {
     { key: texts.volumes, amount: micro(spent.volumes), rate: volumesRate },
     { key: texts.otherNames, amount: micro(spent.total) - named - micro(spent.volumes), rate: 0n },
   ].flatMap(({ key, amount, rate }) => monthRows([{ key, amount }], [{ key, amount: rate }], asOf));
+  return { rows, rest };
+}
+
+function Sums({ costs: { rows, rest }, by }: { costs: NonNullable<ReturnType<typeof costsOf>>; by: keyof typeof BY }) {
   if (rows.length === 0 && rest.length === 0)
     return (
       <Empty icon="calendar" title={texts.none}>
@@ -130,15 +150,15 @@ function Sums({ read, by }: { read: MoneyRead; by: keyof typeof BY }) {
   const all = [
     ...rows.map((row) => ({ ...row, key: by === 'model' ? modelName(row.key) : row.key })),
     ...rest,
-    { key: texts.total, rate: burn, spent: micro(account.monthSpend), forecast: expected.total },
+    { key: texts.total, ...totalOf([...rows, ...rest]) },
   ];
   return (
     <Table
       columns={[
         [by === 'model' ? texts.model : texts.name],
         [texts.hourly, 'number', 'month-hourly'],
-        [texts.spentUsd, 'number'],
-        [texts.atEnd, 'number'],
+        [texts.spent, 'number'],
+        [texts.projected, 'number'],
       ]}
     >
       {all.map(({ key, rate, spent, forecast }, index) => (

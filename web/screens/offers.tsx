@@ -28,6 +28,7 @@ import {
   vramOf,
 } from '../state/offers.js';
 import { texts } from '../texts/en/machines.js';
+import { areFiltersOpen } from './filters.js';
 
 /** Approximate row height until a row has been measured. */
 const ROW_PX = 45;
@@ -45,14 +46,29 @@ export function Offers() {
   return (
     <>
       <div class="offers-head">
-        <h2>{known === null ? texts.searching : texts.count(known.total)}</h2>
-        {known !== null && <span class="small quiet figure">{texts.asOf(timeToSecond(known.at))}</span>}
+        <div class="offers-count">
+          <h2>{known === null ? texts.searching : texts.count(known.total)}</h2>
+          {known !== null && <span class="small quiet figure">{texts.asOf(timeToSecond(known.at))}</span>}
+          <button
+            type="button"
+            class="plain small"
+            onClick={() => {
+              areFiltersOpen.value = true;
+            }}
+          >
+            {shownMode.value.name} · {orderName()}
+          </button>
+        </div>
         <div class="offers-choices">
           <SortChoice />
           <ModeChoice />
           {known?.total !== 0 && (
-            <a class={`button primary ${known === null ? 'unknown' : ''}`} href={deployPath(modeParameter())}>
-              {texts.deployBest}
+            <a
+              class={`button primary ${known === null ? 'unknown' : ''}`}
+              title={texts.cheapestHint}
+              href={deployPath(modeParameter())}
+            >
+              {texts.deployCheapest}
             </a>
           )}
         </div>
@@ -111,8 +127,11 @@ function NoOffers({ found: { agentless } }: { found: Found }) {
   );
 }
 
+const isOrder = (name: string): name is OrderName => Object.hasOwn(ORDERS, name);
+const orderName = (): string => (isOrder(order.value) ? texts.orders[order.value] : texts.recommended);
+
 function SortChoice() {
-  const value = Object.hasOwn(ORDERS, order.value) ? order.value : '';
+  const value = isOrder(order.value) ? order.value : '';
   return (
     <select
       aria-label={texts.sort}
@@ -206,7 +225,7 @@ interface RowProps {
 }
 
 function Row({ offer, index, isMixed }: RowProps) {
-  const { machineId, gpu, numGpus, region, cpu, vcpus, ramGb, diskGb, reliability } = offer;
+  const { machineId, gpu, numGpus, region, cpu, vcpus, ramGb, diskGb, netMbps, reliability } = offer;
   const price = offer.pricePerHour[shownMode.value.price];
   const isCompared = compared.value.includes(machineId);
   const vram = vramOf(offer);
@@ -240,6 +259,9 @@ function Row({ offer, index, isMixed }: RowProps) {
         <span>{number(vcpus)}</span>
         <span>{number(ramGb)}</span>
         <span>{number(diskGb)}</span>
+        <span class="net" title={texts.networkOf(number(netMbps.down), number(netMbps.up))}>
+          {number(netMbps.down)}
+        </span>
       </td>
       <td class="region" data-vram={total}>
         {regionName(region)}

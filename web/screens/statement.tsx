@@ -108,10 +108,8 @@ function Lines({ stated }: { stated: Stated }) {
             <th scope="row">
               <span class="statement-item">
                 <span>{texts.movements[kind]}</span>
-                {note !== null && (
-                  <span class="quiet">{visible(kind === 'SERVICE_CREDIT' ? serviceCreditText(note) : note)}</span>
-                )}
                 {instanceId !== null && <Subject id={instanceId} />}
+                {note !== null && <Note text={visible(kind === 'SERVICE_CREDIT' ? serviceCreditText(note) : note)} />}
                 {reference !== null && <span class="mono quiet">{visible(reference)}</span>}
               </span>
             </th>
@@ -190,6 +188,13 @@ function Lines({ stated }: { stated: Stated }) {
     </>
   );
 }
+
+/** A movement's reason. If there isn't enough room, it is cut first and appears on hover. */
+const Note = ({ text }: { text: string }) => (
+  <span class="quiet" title={text}>
+    {text}
+  </span>
+);
 
 /** Links to an instance under its name or, if it no longer exists, its id. */
 function Subject({ id }: { id: string }) {

@@ -11,6 +11,8 @@ export interface Mode {
   name: string;
   /** The mode's field in an offer's price. */
   price: 'onDemand' | 'interruptible' | 'reserved';
+  /** The main term in a few words, which is shown with every mode. */
+  brief: string;
   /** The terms of the mode. */
   meaning: string;
 }
@@ -20,18 +22,21 @@ export const MODES: readonly [Mode, ...Mode[]] = [
     value: 'ON_DEMAND',
     name: texts.onDemand,
     price: 'onDemand',
+    brief: texts.onDemandBrief,
     meaning: texts.onDemandMeaning,
   },
   {
     value: 'INTERRUPTIBLE',
     name: texts.interruptible,
     price: 'interruptible',
+    brief: texts.interruptibleBrief,
     meaning: texts.interruptibleMeaning,
   },
   {
     value: 'RESERVED',
     name: texts.reserved,
     price: 'reserved',
+    brief: texts.reservedBrief,
     meaning: texts.reservedMeaning,
   },
 ];

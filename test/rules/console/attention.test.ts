@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { monthRows } from '../../../web/figures/month.js';
+import { monthRows, totalOf } from '../../../web/figures/month.js';
 import { monthEnd } from '../../../web/figures/time.js';
 import type { Instance, Settled } from '../../../web/state/account.js';
 import { attentionOf, type HomeRead } from '../../../web/state/attention.js';
@@ -124,6 +124,23 @@ describe("a month's totals", () => {
       rates.map(([key, amount]) => ({ key, amount })),
       now,
     );
+
+  it('add up exactly, although each row is rounded', () => {
+    const all = monthRows(
+      [
+        { key: 'l4', amount: 5n },
+        { key: 'new', amount: 2n },
+      ],
+      [
+        { key: 'l4', amount: 3_599n },
+        { key: 'new', amount: 3_599n },
+      ],
+      monthEnd(now) - 1,
+    );
+    // Each of the two forecasts is rounded down to 0, whereas their combined rate costs 1 in a second.
+    expect(totalOf(all)).toEqual({ spent: 7n, rate: 7_198n, forecast: 7n });
+    expect(totalOf([])).toEqual({ spent: 0n, rate: 0n, forecast: 0n });
+  });
 
   it("project current costs to the month's end and are sorted largest first", () => {
     expect(

@@ -1,15 +1,18 @@
 import type { texts as english } from '../en/balance.js';
+import { plural } from '../plural.js';
 
 export const texts: typeof english = {
   balance: 'Guthaben',
   burn: 'Aktuelle Kosten',
   lastsForYears: 'Bei diesen Kosten reicht Ihr Guthaben noch Jahre.',
   ranOut:
-    'Ihr Guthaben ist aufgebraucht. Alle laufenden Instanzen werden angehalten; ihr Speicherplatz bleibt eine Weile erhalten und kostet weiter.',
-  runsOut: (at) => (
+    'Ihr Guthaben ist aufgebraucht. Alle laufenden Instanzen werden angehalten; deren Speicherplatz kostet weiter.',
+  runsOut: (at, days) => (
     <>
-      Ihr Guthaben reicht bis {at}. Dann werden alle laufenden Instanzen angehalten; ihr Speicherplatz bleibt eine Weile
-      erhalten und kostet weiter.
+      Ihr Guthaben reicht bis {at}.{' '}
+      {days === 0
+        ? 'Dann werden alle Instanzen mit ihren Daten gelöscht.'
+        : `Dann werden alle laufenden Instanzen angehalten; deren Speicherplatz bleibt ${plural(days, { one: 'einen Tag', other: `${days} Tage` })} erhalten und kostet weiter.`}
     </>
   ),
   over: (deletedAt) => (

@@ -43,7 +43,7 @@ export const screenKeywords: typeof englishScreenKeywords = {
 };
 
 export const tasks: typeof englishTasks = {
-  rent: ['Beste passende Maschine mieten', 'neue instanz starten deploy rent'],
+  rent: ['Günstigste passende Maschine mieten', 'neue instanz starten deploy rent'],
   credit: ['Guthaben aufladen', 'einzahlen bezahlen geld bitcoin monero top up add credit'],
   key: ['API-Schlüssel erstellen', 'token neu anlegen create key'],
   sshKey: ['SSH-Schlüssel hinzufügen', 'öffentlicher schlüssel neu add ssh key'],

@@ -68,7 +68,7 @@ export const texts: typeof english = {
       {until}.
     </>
   ),
-  lastsShort: (time) => `Guthaben für ${time}`,
+  lastsShort: (time) => `reicht ${time}`,
   needs: (amount) => `Erfordert ein Guthaben von mindestens ${amount} USD.`,
   term: (end, discount) => (
     <>

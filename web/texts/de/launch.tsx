@@ -10,7 +10,7 @@ const CATEGORIES: Readonly<Record<string, string>> = {
 };
 
 const CATALOGUE: Readonly<Record<string, string>> = {
-  'PyTorch 2.8 with CUDA 12.8 and cuDNN 9: the default': 'PyTorch 2.8 mit CUDA 12.8 und cuDNN 9: die Voreinstellung',
+  'PyTorch 2.8 with CUDA 12.8 and cuDNN 9': 'PyTorch 2.8 mit CUDA 12.8 und cuDNN 9',
   'JupyterLab with PyTorch for CUDA 12': 'JupyterLab mit PyTorch für CUDA 12',
   'vLLM behind an OpenAI-compatible HTTP server': 'vLLM hinter einem OpenAI-kompatiblen HTTP-Server',
   'ComfyUI node editor for image and video generation':

@@ -23,8 +23,8 @@ export const texts: typeof english = {
   region: 'Standort',
   anyRegion: 'Alle Standorte',
   gpus: 'GPUs',
-  any: 'beliebig',
-  anyCount: 'Beliebig viele GPUs',
+  any: 'jede Anzahl',
+  anyCount: 'Jede GPU-Anzahl',
   atLeast: (count) => `mindestens ${count} GPUs`,
   exactly: (count) => `genau ${count} ${count === '1' ? 'GPU' : 'GPUs'}`,
   mostPrice: 'Max. USD/GPU-h',
@@ -59,17 +59,14 @@ export const texts: typeof english = {
 
   list: 'Freie Maschinen',
   searching: 'Suche läuft …',
-  count: (count) =>
-    plural(count, {
-      one: `${number(count)} Maschine verfügbar`,
-      other: `${number(count)} Maschinen verfügbar`,
-    }),
-  asOf: (time) => `Stand ${time}`,
-  deployBest: (
-    <span>
-      Beste <span class="wide-only">Maschine</span> mieten
-    </span>
+  count: (count) => (
+    <>
+      {number(count)} <span class="wide-only">{plural(count, { one: 'Maschine', other: 'Maschinen' })} </span>verfügbar
+    </>
   ),
+  asOf: (time) => `Stand ${time}`,
+  deployCheapest: 'Günstigste mieten',
+  cheapestHint: 'Die günstigste Maschine, die zu diesen Filtern passt, wird beim Mieten gewählt.',
   none: 'Zurzeit passt keine Maschine zu diesen Filtern',
   noneHint:
     'Entfernen Sie einen Filter, oder schließen Sie Maschinen mit einer unterbrechbaren Instanz ein. Die Liste aktualisiert sich automatisch.',
@@ -110,7 +107,7 @@ export const texts: typeof english = {
   machineHead: 'Maschine',
   hardwareHead: (
     <>
-      <span>vCPUs</span> <span>RAM GB</span> <span>Disk GB</span>
+      <span>vCPUs</span> <span>RAM GB</span> <span>Disk GB</span> <span class="net">Netz Mbit/s</span>
     </>
   ),
   deployHead: 'Mieten',
@@ -162,6 +159,7 @@ export const texts: typeof english = {
   memory: 'RAM',
   disk: 'Freier Speicherplatz',
   network: 'Netz ein / aus',
+  networkOf: (down, up) => `${down} ein / ${up} aus, in Mbit/s`,
   cuda: 'CUDA bis',
   pcie: 'PCIe',
   yes: 'ja',

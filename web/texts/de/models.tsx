@@ -23,7 +23,7 @@ export const texts: typeof english = {
   chooseFile: 'Datei wählen',
   clear: 'Leeren',
   advanced: 'Parameter und Genauigkeit',
-  fromConfig: 'wie in der config.json',
+  fromConfig: 'wie in config.json',
   parameters: 'Parameter (Milliarden)',
   bits: 'Genauigkeit der Gewichte',
   bitsOf: (bits) => `${bits} Bit`,

@@ -44,7 +44,7 @@ export const screenKeywords: Record<NavigationPath, string> = {
 
 /** [name, keywords]. */
 export const tasks = {
-  rent: ['Deploy the best match', 'deploy new instance launch create machine'],
+  rent: ['Deploy the cheapest match', 'deploy new instance launch create machine'],
   credit: ['Add credit', 'top up pay deposit bitcoin monero'],
   key: ['Create API key', 'token new'],
   sshKey: ['Add SSH key', 'public key new'],

@@ -4,7 +4,7 @@ export const texts = {
   machines: 'All machines and filters',
   machineStep: 'Machine',
   priceStep: 'Pricing',
-  takeBest: 'Use the best match instead',
+  takeBest: 'Use the cheapest match instead',
   best: 'Cheapest match',
   bestHint: 'The cheapest match is chosen when you deploy.',
   model: 'GPU model',

@@ -24,7 +24,7 @@ export const texts = {
   region: 'Location',
   anyRegion: 'Any location',
   gpus: 'GPUs',
-  any: 'any',
+  any: 'any number',
   anyCount: 'Any GPU count',
   atLeast: (count: string) => `${count} or more GPUs`,
   exactly: (count: string) => `exactly ${count} ${count === '1' ? 'GPU' : 'GPUs'}`,
@@ -62,14 +62,14 @@ export const texts = {
   // Free machines.
   list: 'Free machines',
   searching: 'Searching …',
-  count: (count: number) =>
-    plural(count, { one: `${count} machine available`, other: `${number(count)} machines available` }),
-  asOf: (time: string) => `as of ${time}`,
-  deployBest: (
-    <span>
-      Deploy best <span class="wide-only">match</span>
-    </span>
+  count: (count: number) => (
+    <>
+      {number(count)} <span class="wide-only">{plural(count, { one: 'machine', other: 'machines' })} </span>available
+    </>
   ),
+  asOf: (time: string) => `as of ${time}`,
+  deployCheapest: 'Deploy cheapest',
+  cheapestHint: 'The cheapest machine that matches these filters is chosen when you deploy.',
   none: 'No machine matches these filters right now',
   noneHint: 'Remove a filter, or include machines held by an interruptible instance. The list updates automatically.',
   /** The scope of the list: only machines that run containers, or all. */
@@ -110,7 +110,7 @@ export const texts = {
   machineHead: 'Machine',
   hardwareHead: (
     <>
-      <span>vCPUs</span> <span>RAM GB</span> <span>Disk GB</span>
+      <span>vCPUs</span> <span>RAM GB</span> <span>Disk GB</span> <span class="net">Net Mbit/s</span>
     </>
   ),
   deployHead: 'Deploy',
@@ -163,6 +163,7 @@ export const texts = {
   memory: 'Memory',
   disk: 'Free disk',
   network: 'Network in / out',
+  networkOf: (down: string, up: string) => `${down} in / ${up} out, in Mbit/s`,
   cuda: 'CUDA up to',
   pcie: 'PCIe',
   yes: 'yes',
