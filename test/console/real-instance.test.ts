@@ -146,6 +146,9 @@ describe('an instance that runs a real container', needsEngine('podman', 'chromi
         await press('Ctrl');
         await page.keyboard.type('c');
         await waitForText(page, /\^C\n.*[#$] ?$/);
+        await enter(page, 'sleep 601');
+        await press('Ctrl+C, interrupt');
+        await waitForText(page, /sleep 601\n\^C\n.*[#$] ?$/);
         // Ctrl applies to one key only.
         await page.keyboard.type('ls -d /workspa');
         await press('Tab');

@@ -68,10 +68,13 @@ describe('an instance’s screen in Chromium', needs('chromium'), () => {
           await nav.getByRole('link', { name: 'Billing' }).waitFor();
           expect(await nav.evaluate((bar) => bar.scrollWidth - bar.clientWidth), 'scrolls sideways').toBe(0);
           await expect.poll(() => nav.getByRole('link', { name: 'Keys' }).isVisible()).toBe(false);
+          expect(await page.getByRole('button', { name: /Sign out|Deutsch/ }).count()).toBe(0);
           const more = nav.getByRole('button', { name: 'More' });
           await more.focus();
           await page.keyboard.press('Enter');
           await nav.getByRole('link', { name: 'Volumes' }).waitFor();
+          await nav.getByRole('button', { name: 'Sign out' }).waitFor();
+          await nav.getByRole('button', { name: 'Deutsch' }).waitFor();
           if (width === 320) expect(await faultsIn(page, 'header')).toEqual([]);
           await page.keyboard.press('Tab');
           expect(await more.evaluate((button) => button === document.activeElement)).toBe(false);

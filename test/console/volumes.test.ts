@@ -59,7 +59,9 @@ describe('volumes in the console', needs('chromium'), () => {
       const dialog = page.getByRole('dialog');
       await page.getByText('1.5 of 10 GB').waitFor();
       await page.getByText('15% of the size').waitFor();
-      await page.getByRole('button', { name: 'Show snapshots of work', exact: true }).click();
+      await page.getByText('1 not attached').waitFor();
+      await page.getByRole('button', { name: 'Actions for work', exact: true }).click();
+      await page.getByRole('menuitem', { name: 'Snapshots work', exact: true }).click();
       await dialog.getByText('1.5 GB').waitFor();
       await dialog.getByText('your own restic').waitFor();
       await dialog.getByRole('button', { name: 'Create volume from it' }).click();
@@ -101,7 +103,8 @@ describe('volumes in the console', needs('chromium'), () => {
       renter.graphql(`mutation { createVolume(input: { name: "${name}", sizeGb: 10 }) { id } }`);
     const both = [await create('one'), await create('two')].map(({ body }) => body.data.createVolume.id);
     await here.pages.with('/volumes', renter, async ({ page, complaints }) => {
-      await page.getByRole('button', { name: 'Deploy with one' }).click();
+      await page.getByRole('button', { name: 'Actions for one' }).click();
+      await page.getByRole('menuitem', { name: 'Deploy with one' }).click();
       const deploy = page.getByRole('button', { name: /^Deploy for/ });
       await page.getByText('Disk and volumes').click();
       const chosen = [await page.getByLabel('Volume of volume 1').inputValue()];

@@ -10,6 +10,7 @@ import { texts } from '../texts/en/head.js';
 import { texts as house } from '../texts/en/house.js';
 import { screens } from '../texts/en/screens.js';
 import { Icon } from './icon.js';
+import { Languages } from './languages.js';
 import { RunsOut } from './runs-out.js';
 
 /** Screens for visitors who aren't signed in. */
@@ -49,12 +50,7 @@ export function Head() {
               </span>
             </a>
           )}
-          {session.value === 'in' && (
-            <button type="button" class="sign-out" onClick={() => void signOut()}>
-              <Icon name="log-out" />
-              {texts.signOut}
-            </button>
-          )}
+          {session.value === 'in' && <SignOut />}
           {session.value === 'out' && path.value !== '/sign-in' && (
             <a class="button" href="/sign-in">
               {texts.signIn}
@@ -82,6 +78,13 @@ const Find = () => (
   </button>
 );
 
+const SignOut = () => (
+  <button type="button" class="sign-out" onClick={() => void signOut()}>
+    <Icon name="log-out" />
+    {texts.signOut}
+  </button>
+);
+
 /** Less frequently used screens, which are listed if there is room and otherwise hidden behind a button. */
 function More() {
   const rest = useRef<HTMLDivElement>(null);
@@ -97,6 +100,11 @@ function More() {
       </button>
       <div id="nav-rest" ref={rest} class="nav-rest" popover="auto">
         <Links of={SECONDARY} />
+        {/* On a phone, these have no other place. */}
+        <div class="nav-account">
+          <Languages hasIcon />
+          {session.value === 'in' && <SignOut />}
+        </div>
       </div>
     </>
   );

@@ -75,6 +75,9 @@ function FolderPanel({ id, view, places }: FolderProps) {
     const isAdded = addUploads(id, path, files, (name) => names.has(name));
     problem.value = isAdded ? null : texts.tooMany(MAX_UPLOADS);
   };
+  const create = () => {
+    isCreating.value = true;
+  };
   const drop = (event: DragEvent) => {
     event.preventDefault();
     isOver.value = false;
@@ -117,28 +120,31 @@ function FolderPanel({ id, view, places }: FolderProps) {
         <div class="row">
           <button
             type="button"
-            class="ghost"
+            class="ghost file-wide"
             aria-label={texts.readAgain}
             title={texts.readAgain}
             onClick={() => view.again()}
           >
             <Icon name="refresh-cw" />
           </button>
-          <button
-            type="button"
-            disabled={folder === null}
-            onClick={() => {
-              isCreating.value = true;
-            }}
-          >
+          <button type="button" class="file-wide" disabled={folder === null} onClick={create}>
             <Icon name="folder-plus" />
-            <span class="toolbar-text">{texts.newFolder}</span>
+            {texts.newFolder}
           </button>
           <button type="button" class="primary" disabled={folder === null} onClick={() => chooser.current?.click()}>
             <Icon name="upload" />
-            <span class="toolbar-text">{texts.upload}</span>
+            {texts.upload}
           </button>
           <FileChooser chooser={chooser} label={texts.toUpload} onChosen={add} />
+          <div class="file-menu">
+            <Menu
+              label={texts.options}
+              items={[
+                ...(folder === null ? [] : [{ name: texts.newFolder, icon: 'folder-plus', onChoose: create }]),
+                { name: texts.readAgain, icon: 'refresh-cw', onChoose: () => view.again() },
+              ]}
+            />
+          </div>
         </div>
       </div>
       {problem.value !== null && (
@@ -265,7 +271,7 @@ function Entries({ id, view, path, folder }: EntriesProps) {
           <tr>
             {heading('name', texts.columns.name)}
             {heading('size', texts.columns.size, true)}
-            {heading('modifiedAt', texts.columns.modifiedAt, true)}
+            {heading('modifiedAt', texts.columns.modifiedAt)}
             <th scope="col">
               <span class="hidden">{texts.columns.actions}</span>
             </th>
@@ -370,7 +376,7 @@ function Entry({ id, path, entry, onRemove }: EntryProps) {
       ) : (
         <td class="no-card" />
       )}
-      <td class="nowrap quiet number" data-label={texts.columns.modifiedAt}>
+      <td class="nowrap quiet" data-label={texts.columns.modifiedAt}>
         {modifiedAt !== null && <LocalTime at={secondsOf(modifiedAt)} />}
       </td>
       <td class="number entry-menu">

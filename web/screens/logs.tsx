@@ -1,6 +1,5 @@
 import { signal, useComputed, useSignal, useSignalEffect } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
-import { levelOf } from '../figures/log-level.js';
 import { logAddress } from '../graph/files.js';
 import { Icon } from '../parts/icon.js';
 import { Menu } from '../parts/menu.js';
@@ -15,19 +14,47 @@ const NEAR_PX = 24;
 
 /** Whether the user wants to see times. The choice lasts as long as the page is open. */
 const hasTimes = signal(false);
-const isWrapped = signal(true);
 
-/** The selected search match. */
+/** The choice to wrap lines is kept in the browser. At first, lines are wrapped except on a phone. */
+const WRAP = 'log-wrap';
+const isWrapped = signal(wrapsLines());
+
+function wrapsLines(): boolean {
+  try {
+    const kept = localStorage.getItem(WRAP);
+    if (kept !== null) return kept === 'yes';
+  } catch {
+    // The browser may not allow storage.
+  }
+  return !matchMedia('(max-width: 44rem)').matches;
+}
+
+function toggleWrap(): void {
+  isWrapped.value = !isWrapped.value;
+  try {
+    localStorage.setItem(WRAP, isWrapped.value ? 'yes' : 'no');
+  } catch {
+    // Without storage, the choice lasts as long as the page is open.
+  }
+}
+
+const toggleTimes = () => {
+  hasTimes.value = !hasTimes.value;
+};
+
+/** The selected search match, or a whole line. */
 interface Match {
   line: number;
   place: number;
 }
 
+const WHOLE_LINE = -1;
+
 /** Shows the container's output live. */
 export function Logs({ id }: { id: string }) {
   const log = useMemo(() => followLog(id), [id]);
   useEffect(() => log.end, [log]);
-  usePageClass('filled', 'one-window');
+  usePageClass('filled', 'one-window', 'live-inside');
   const view = useRef<HTMLDivElement>(null);
   const isAtEnd = useSignal(true);
   const wanted = useSignal('');
@@ -48,8 +75,11 @@ export function Logs({ id }: { id: string }) {
     if (found.length === 0) return;
     const now = placeOf(found, chosen.value);
     const next = now < 0 ? found.length - 1 : (now + step + found.length) % found.length;
+    show(found[next]!);
+  };
+  const show = (match: Match) => {
     isAtEnd.value = false;
-    chosen.value = found[next]!;
+    chosen.value = match;
     // This is done twice, because content is only laid out when it comes into view and may then be taller than
     // estimated.
     requestAnimationFrame(() => {
@@ -57,6 +87,11 @@ export function Logs({ id }: { id: string }) {
       requestAnimationFrame(() => showMatch(view.current));
     });
   };
+  const marked = useComputed(() => {
+    const all = (log.blocks.value ?? []).flatMap(({ lines: ofBlock }) => ofBlock);
+    const keys = (level: LogLine['level']) => all.filter((line) => line.level === level).map(({ key }) => key);
+    return { bad: keys('bad'), warn: keys('warn') };
+  });
   const blocks = log.blocks.value;
   const lines = blocks?.reduce((sum, block) => sum + block.lines.length, 0) ?? 0;
   const count = matches.value.length;
@@ -111,8 +146,8 @@ export function Logs({ id }: { id: string }) {
           )}
         </form>
         <div class="row log-options">
-          <Toggle name={texts.times} icon="clock" of={hasTimes} />
-          <Toggle name={texts.wrap} icon="wrap-text" of={isWrapped} />
+          <Toggle name={texts.times} icon="clock" isOn={hasTimes.value} onToggle={toggleTimes} />
+          <Toggle name={texts.wrap} icon="wrap-text" isOn={isWrapped.value} onToggle={toggleWrap} />
           <a class="button" href={address} download>
             <Icon name="download" />
             {texts.download}
@@ -125,16 +160,12 @@ export function Logs({ id }: { id: string }) {
               {
                 name: hasTimes.value ? texts.hideTimes : texts.showTimes,
                 icon: 'clock',
-                onChoose: () => {
-                  hasTimes.value = !hasTimes.value;
-                },
+                onChoose: toggleTimes,
               },
               {
                 name: isWrapped.value ? texts.dontWrap : texts.doWrap,
                 icon: 'wrap-text',
-                onChoose: () => {
-                  isWrapped.value = !isWrapped.value;
-                },
+                onChoose: toggleWrap,
               },
               { name: texts.download, icon: 'download', onChoose: () => download(address, '') },
             ]}
@@ -182,7 +213,7 @@ export function Logs({ id }: { id: string }) {
           </button>
         )}
       </div>
-      <p class="small quiet log-foot">
+      <div class="small quiet log-foot">
         <span>
           {blocks !== null && log.error.value === null && (
             <>
@@ -191,24 +222,48 @@ export function Logs({ id }: { id: string }) {
             </>
           )}
         </span>
-        {lines >= TAIL && <span>{texts.cut(MAX_LINES)}</span>}
-      </p>
+        {(['bad', 'warn'] as const).map((level) => (
+          <Marked key={level} level={level} keys={marked.value[level]} chosen={chosen.value} onShow={show} />
+        ))}
+        {lines >= TAIL && <span class="log-cut">{texts.cut(MAX_LINES)}</span>}
+      </div>
     </section>
   );
 }
 
-function Toggle({ name, icon, of }: { name: string; icon: string; of: { value: boolean } }) {
+interface ToggleProps {
+  name: string;
+  icon: string;
+  isOn: boolean;
+  onToggle(): void;
+}
+
+const Toggle = ({ name, icon, isOn, onToggle }: ToggleProps) => (
+  <button type="button" class="toggle" aria-pressed={isOn} onClick={onToggle}>
+    <Icon name={icon} />
+    {name}
+  </button>
+);
+
+interface MarkedProps {
+  level: 'bad' | 'warn';
+  keys: readonly number[];
+  chosen: Match | null;
+  onShow(match: Match): void;
+}
+
+/** Counts the errors or warnings. Each press shows the previous one, starting with the newest. */
+function Marked({ level, keys, chosen, onShow }: MarkedProps) {
+  if (keys.length === 0) return null;
+  const before = keys.findLast((key) => chosen !== null && key < chosen.line) ?? keys.at(-1)!;
   return (
     <button
       type="button"
-      class="toggle"
-      aria-pressed={of.value}
-      onClick={() => {
-        of.value = !of.value;
-      }}
+      class={`plain ${level}`}
+      title={texts.oneByOne}
+      onClick={() => onShow({ line: before, place: WHOLE_LINE })}
     >
-      <Icon name={icon} />
-      {name}
+      {texts[level](keys.length)}
     </button>
   );
 }
@@ -243,22 +298,22 @@ function Lines({ block, wanted, chosen, isTimed }: LinesProps) {
 interface LineProps {
   line: LogLine;
   pattern: RegExp | null;
-  /** Index of the selected match in this block, or null if there is none. */
+  /** Index of the selected match in this line, or null if there is none. */
   chosen: number | null;
   isTimed: boolean;
 }
 
-function Line({ line: { number, time, isError, text }, pattern, chosen, isTimed }: LineProps) {
+function Line({ line: { number, time, isError, text, level }, pattern, chosen, isTimed }: LineProps) {
   return (
-    <div class={`log-line ${levelOf(text) ?? ''}`} data-number={number}>
+    <div class={`log-line ${level ?? ''}${chosen === WHOLE_LINE ? ' current' : ''}`} data-number={number}>
       {isTimed && <time dateTime={time} title={time}>{`${time.slice(11, 23)} `}</time>}
       {isError && <code class="log-mark">err</code>}
-      <span class="log-text">{pattern === null ? text || '\u200b' : marked(text, pattern, chosen)}</span>
+      <span class="log-text">{pattern === null ? text || '\u200b' : withMarks(text, pattern, chosen)}</span>
     </div>
   );
 }
 
-function marked(text: string, pattern: RegExp, chosen: number | null) {
+function withMarks(text: string, pattern: RegExp, chosen: number | null) {
   const parts = [];
   let end = 0;
   let place = 0;
@@ -272,7 +327,7 @@ function marked(text: string, pattern: RegExp, chosen: number | null) {
 
 /** Scrolls the lines so that the selected match is in the middle, and moves the page itself as little as possible. */
 function showMatch(view: HTMLElement | null): void {
-  const mark = view?.querySelector('mark.current');
+  const mark = view?.querySelector('.current');
   if (view === null || !mark) return;
   view.scrollTop += mark.getBoundingClientRect().top - view.getBoundingClientRect().top - view.clientHeight / 2;
   mark.scrollIntoView({ block: 'nearest', inline: 'nearest' });

@@ -11,7 +11,7 @@ import { TerminalLine } from '../state/terminal-line.js';
 export const MAX_TERMINALS = 8;
 /** Maximum number of terminals that a page keeps. Those that were shown longest ago are closed first. */
 const MAX_KEPT = 16;
-const FONT_PX = 13;
+const FONT_PX = matchMedia('(max-width: 44rem)').matches ? 12 : 13;
 const SCROLLBACK_LINES = 5_000;
 const MAX_TITLE = 60;
 /** If the output begins in the middle of a line, up to this many bytes may belong to the rest of that line. */
@@ -21,7 +21,18 @@ const [NEWLINE, RETURN] = [10, 13];
 const READER = 'terminal-screen-reader';
 
 /** Keys that phones lack, with the letter that ends an arrow's control sequence or the character that is sent. */
-const PHONE_KEYS = { escape: '\u001b', tab: '\t', up: 'A', down: 'B', right: 'C', left: 'D' } as const;
+const PHONE_KEYS = {
+  interrupt: '\u0003',
+  escape: '\u001b',
+  tab: '\t',
+  up: 'A',
+  down: 'B',
+  right: 'C',
+  left: 'D',
+  slash: '/',
+  pipe: '|',
+  dash: '-',
+} as const;
 
 export type PhoneKey = keyof typeof PHONE_KEYS;
 

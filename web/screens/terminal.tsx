@@ -207,15 +207,19 @@ function Shown({ of, onBegin }: { of: TerminalSession; onBegin(): void }) {
 }
 
 const PHONE_KEYS: readonly (readonly [PhoneKey, string])[] = [
+  ['interrupt', `${house.control}+C`],
   ['escape', 'Esc'],
   ['tab', 'Tab'],
   ['left', '←'],
   ['up', '↑'],
   ['down', '↓'],
   ['right', '→'],
+  ['slash', '/'],
+  ['pipe', '|'],
+  ['dash', '-'],
 ];
 
-/** Offers the keys that a phone's keyboard lacks. Ctrl applies to the next key. */
+/** Offers the keys that a phone's keyboard lacks or hides. Ctrl applies to the next key. */
 function PhoneKeys({ of }: { of: TerminalSession }) {
   return (
     <div class="terminal-phone-keys" role="toolbar" aria-label={texts.phoneKeys}>

@@ -122,10 +122,10 @@ function Figures({ of: volumes, pricePerGbHour }: FiguresProps) {
   const total = (part: (volume: Volume) => number) => volumes.reduce((all, volume) => all + part(volume), 0);
   const size = total(({ sizeGb }) => sizeGb);
   const stored = total(({ storedBytes }) => storedBytes) / BYTES_PER_GB;
-  const used = total(({ inUseBy }) => (inUseBy === null ? 0 : 1));
+  const unused = total(({ inUseBy }) => (inUseBy === null ? 1 : 0));
   const cost = volumes.reduce((all, { priceHr }) => all + micro(priceHr), 0n);
   const figures = [
-    ['count', number(volumes.length), null, texts.inUse(used, volumes.length - used)],
+    ['count', number(volumes.length), null, texts.unusedOf(unused)],
     ['size', number(size), 'GB', pricePerGbHour !== null && texts.perGb(monthly(micro(pricePerGbHour)))],
     [
       'stored',
@@ -159,7 +159,7 @@ function Figures({ of: volumes, pricePerGbHour }: FiguresProps) {
 }
 
 /** Formats a size in GB, with decimals only where they say something. */
-const gigabytes = (size: number): string => (size === 0 ? '0' : fixed(size, size < 1 ? 2 : 1));
+const gigabytes = (size: number): string => (size === 0 ? '0' : fixed(size, size < 1 ? 2 : size < 10 ? 1 : 0));
 
 const monthly = (ratePerHour: Micro): string => sum(accrued(ratePerHour, SECONDS_PER_MONTH));
 
@@ -197,15 +197,14 @@ function Row({ volume, onTask }: RowProps) {
     isDanger: task === 'delete',
     onChoose: () => onTask(task),
   });
-  const deploy = () => {
-    draft.value = { ...EMPTY, volumes: [{ id, path: FIRST_PATH }] };
-    go('/deploy');
-  };
   const deployItem: MenuItem = {
     name: texts.deploy,
     label: texts.deployWith(visible(name)),
     icon: 'play',
-    onChoose: deploy,
+    onChoose: () => {
+      draft.value = { ...EMPTY, volumes: [{ id, path: FIRST_PATH }] };
+      go('/deploy');
+    },
   };
   return (
     <tr>
@@ -213,39 +212,20 @@ function Row({ volume, onTask }: RowProps) {
         <span class="volume-name">{visible(name)}</span>
         <span class="small quiet mono id">{id}</span>
       </th>
-      <td class="volume-use" data-label={texts.usedBy}>
-        {inUseBy === null ? (
-          <>
-            <span>{texts.unused}</span>
-            <button type="button" class="plain small" aria-label={texts.deployWith(visible(name))} onClick={deploy}>
-              {texts.deployIt}
-            </button>
-          </>
-        ) : (
-          <UsedBy id={inUseBy} />
-        )}
+      <td class="volume-use">
+        {inUseBy === null ? <span class="quiet">{texts.unused}</span> : <UsedBy id={inUseBy} />}
       </td>
       <td class="volume-stored">
         <span class="figure">{storedText}</span>
         <progress aria-label={texts.stored} aria-valuetext={storedText} value={Math.min(stored, sizeGb)} max={sizeGb} />
       </td>
-      <td class="volume-saved" data-label={texts.lastSnapshot}>
+      <td class="volume-saved" data-label={lastSnapshotAt === null ? undefined : texts.lastSnapshot}>
         {lastSnapshotAt === null ? (
           <span class="quiet">{texts.noSnapshot}</span>
         ) : (
-          <>
-            <span>
-              <Ago at={secondsOf(lastSnapshotAt)} />
-            </span>
-            <button
-              type="button"
-              class="plain small"
-              aria-label={texts.snapshotsOf(visible(name))}
-              onClick={() => onTask('moments')}
-            >
-              {texts.showSnapshots}
-            </button>
-          </>
+          <span>
+            <Ago at={secondsOf(lastSnapshotAt)} />
+          </span>
         )}
       </td>
       <td class="number volume-rate">

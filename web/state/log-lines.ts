@@ -1,5 +1,6 @@
 import { type ReadonlySignal, signal } from '@preact/signals';
 import type { ResultOf } from 'gql.tada';
+import { levelOf } from '../figures/log-level.js';
 import { visible } from '../figures/visible.js';
 import { InstanceLogged } from '../graph/documents.js';
 import { Refusal } from '../graph/send.js';
@@ -13,6 +14,8 @@ export interface LogLine {
   time: string;
   isError: boolean;
   text: string;
+  /** Whether it names an error or a warning. */
+  level: ReturnType<typeof levelOf>;
 }
 
 /** A group of lines that are drawn together. A full block never changes again. */
@@ -52,9 +55,11 @@ export function followLog(id: string): FollowedLog {
   let whole: readonly Block[] = [];
   /** Incomplete lines by stream, which are shown after the others. */
   const growing = new Map<Received[number]['stream'], Received[number]>();
-  const lineOf = ({ time, stream, text }: Received[number], place: number): LogLine => {
+  const lineOf = ({ time, stream, text: output }: Received[number], place: number): LogLine => {
     lastKey += 1;
-    return { key: lastKey, number: count + place + 1, time, isError: stream === 'STDERR', text: plainText(text) };
+    const text = plainText(output);
+    const isError = stream === 'STDERR';
+    return { key: lastKey, number: count + place + 1, time, isError, text, level: levelOf(text) };
   };
   const flush = () => {
     frame = 0;

@@ -160,6 +160,13 @@ describe("a real container's file and log pages", needsEngine('podman', 'chromiu
       expect(await wraps()).toBe('pre-wrap');
       await page.getByRole('button', { name: 'Wrap' }).click();
       expect(await wraps()).toBe('pre');
+      // The number of errors shows each of them, newest first.
+      await say(`out=${encodeURIComponent('ERROR: early')}`);
+      await say(`out=${encodeURIComponent('ERROR: late')}`);
+      for (const shown of ['ERROR: late', 'ERROR: early', 'ERROR: late']) {
+        await page.getByRole('button', { name: '2 errors' }).click();
+        await log.locator('.log-line.current', { hasText: shown }).waitFor();
+      }
       expect(follows()).toHaveLength(1);
       const ended = page.waitForEvent('requestfailed', (request) => /InstanceLogged/.test(request.postData() ?? ''));
       await page.getByRole('link', { name: 'Overview', exact: true }).click();

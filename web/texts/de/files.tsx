@@ -8,6 +8,7 @@ export const texts: typeof english = {
   readAgain: 'Aktualisieren',
   newFolder: 'Neuer Ordner',
   upload: 'Hochladen',
+  options: 'Optionen des Ordners',
   toUpload: 'Dateien zum Hochladen',
   reading: 'Ordner wird geladen …',
   folder: 'Ordner',

@@ -1,6 +1,5 @@
 import { number } from '../../figures/number.js';
 import type { texts as english } from '../en/volumes.js';
-import { listed } from '../plural.js';
 
 export const texts: typeof english = {
   create: 'Neues Volume',
@@ -11,11 +10,7 @@ export const texts: typeof english = {
 
   totals: 'Alle Volumes',
   figures: { count: 'Volumes', size: 'Größe', stored: 'Gesichert', cost: 'Aktuelle Kosten' },
-  inUse: (used, free) =>
-    listed([
-      [used, `${number(used)} genutzt`],
-      [free, `${number(free)} frei`],
-    ]),
+  unusedOf: (unused) => (unused === 0 ? 'alle verbunden' : `${number(unused)} nicht verbunden`),
   perGb: (usd) => `${usd} USD je GB und Monat`,
   ofSize: (share) => `${share} der Größe`,
   nothingStored: 'noch nichts gesichert',
@@ -28,12 +23,9 @@ export const texts: typeof english = {
   usedBy: 'Genutzt von',
   lastSnapshot: 'Letzter Snapshot',
   actions: 'Aktionen',
-  unused: 'frei',
+  unused: 'nicht verbunden',
   noSnapshot: 'noch nicht gesichert',
-  showSnapshots: 'Snapshots anzeigen',
-  snapshotsOf: (volume) => `Snapshots anzeigen: ${volume}`,
   deploy: 'Mit diesem Volume mieten',
-  deployIt: 'Mieten',
   deployWith: (volume) => `Mit ${volume} mieten`,
   tasks: { moments: 'Snapshots', restic: 'Daten kopieren', grow: 'Vergrößern', delete: 'Löschen' },
   taskOf: (task, volume) => `${task}: ${volume}`,

@@ -6,6 +6,7 @@ export const texts = {
   readAgain: 'Refresh',
   newFolder: 'New folder',
   upload: 'Upload',
+  options: 'Folder options',
   toUpload: 'Files to upload',
   reading: 'Loading folder …',
   folder: 'Folder',

@@ -1,5 +1,4 @@
 import { number } from '../../figures/number.js';
-import { listed } from '../plural.js';
 
 /** The account's volumes. */
 export const texts = {
@@ -11,11 +10,7 @@ export const texts = {
 
   totals: 'All volumes',
   figures: { count: 'Volumes', size: 'Size', stored: 'Stored', cost: 'Current cost' },
-  inUse: (used: number, free: number) =>
-    listed([
-      [used, `${number(used)} in use`],
-      [free, `${number(free)} free`],
-    ]),
+  unusedOf: (unused: number) => (unused === 0 ? 'all attached' : `${number(unused)} not attached`),
   perGb: (usd: string) => `${usd} USD per GB and month`,
   ofSize: (share: string) => `${share} of the size`,
   nothingStored: 'nothing saved yet',
@@ -28,12 +23,9 @@ export const texts = {
   usedBy: 'Used by',
   lastSnapshot: 'Last snapshot',
   actions: 'Actions',
-  unused: 'free',
+  unused: 'not attached',
   noSnapshot: 'not saved yet',
-  showSnapshots: 'Show snapshots',
-  snapshotsOf: (volume: string) => `Show snapshots of ${volume}`,
   deploy: 'Deploy with this volume',
-  deployIt: 'Deploy',
   deployWith: (volume: string) => `Deploy with ${volume}`,
   tasks: { moments: 'Snapshots', restic: 'Copy data', grow: 'Grow', delete: 'Delete' },
   taskOf: (task: string, volume: string) => `${task} ${volume}`,
