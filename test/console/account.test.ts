@@ -130,8 +130,8 @@ describe('the account pages in Chromium', needs('chromium'), () => {
     const owner = await renter();
     await here.pages.with('/keys', owner, async ({ page }) => {
       await page.getByRole('heading', { name: 'No SSH keys yet' }).waitFor();
-      await page.getByRole('button', { name: 'Add SSH key' }).click();
-      const dialog = page.getByRole('dialog', { name: 'Add SSH key' });
+      await page.getByRole('button', { name: 'New SSH key' }).click();
+      const dialog = page.getByRole('dialog', { name: 'New SSH key' });
       const field = dialog.getByLabel('Public key');
       await field.fill('ssh-ed25519 AAAA');
       await dialog.getByRole('button', { name: 'Add', exact: true }).click();

@@ -35,11 +35,13 @@ describe("the operator's name, accent and logo", needs('chromium'), () => {
           expect(await page.title()).toBe(`Sign in · ${NAME}`);
           const logos = page.locator('img[src="/console/logo"]');
           expect(await logos.evaluateAll((all) => all.map((each) => (each as HTMLImageElement).naturalWidth))).toEqual([
-            24, 24,
+            24,
           ]);
-          const hue = await page
-            .getByRole('link', { name: 'Verify statements' })
-            .evaluate((link) => Number(/oklch\([\d.]+ [\d.]+ ([\d.]+)/.exec(getComputedStyle(link).color)?.[1]));
+          const link = page.getByRole('link', { name: 'Verify statements' });
+          await link.hover();
+          const hue = await link.evaluate((link) =>
+            Number(/oklch\([\d.]+ [\d.]+ ([\d.]+)/.exec(getComputedStyle(link).color)?.[1]),
+          );
           expect(Math.abs(hue - 142)).toBeLessThan(2);
           await expectSound(page);
           await page.emulateMedia({ colorScheme: scheme });

@@ -41,7 +41,7 @@ describe('the Home screen', needs('chromium'), () => {
       await expectSoundInLongRun(page);
 
       await steps.getByRole('link', { name: 'Add SSH key' }).click();
-      await page.getByRole('button', { name: 'Add SSH key' }).click();
+      await page.getByRole('button', { name: 'New SSH key' }).click();
       await page.getByLabel('Public key').fill(newSshKey('laptop'));
       await page.getByRole('button', { name: 'Add', exact: true }).click();
       await page.getByRole('row', { name: /laptop SHA256:/ }).waitFor();

@@ -230,7 +230,7 @@ describe('the limit and notice settings in Chromium', needs('chromium'), () => {
           .click();
         await page.getByRole('menuitem', { name: item }).click();
       };
-      await webhook.getByText('never sent').waitFor();
+      await webhook.getByText('unused').waitFor();
       await webhook.getByRole('button', { name: `Send test to ${receiver.url}` }).click();
       await expect.poll(() => receiver.types(), PATIENCE).toEqual(['webhook.test']);
       expect(() => receiver.verify(secret, receiver.received[0]!)).not.toThrow();

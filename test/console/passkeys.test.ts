@@ -42,7 +42,7 @@ describe('passkeys in Chromium', needs('chromium'), () => {
       await page.keyboard.press('Enter');
       await heading(page, 'Keys').waitFor();
 
-      const add = page.getByRole('button', { name: 'Add a passkey' });
+      const add = page.getByRole('button', { name: 'New passkey' });
       const name = page.getByLabel('Name', { exact: true }).last();
       const create = page.getByRole('button', { name: 'Create passkey' });
       await add.click();

@@ -46,7 +46,7 @@ describe('an instance that runs a real container', needsEngine('podman', 'chromi
   it('can be reached by SSH with the displayed command and a key added on the page', async () => {
     const key = new KeyPair();
     await pages.with('/keys', web.renter, async ({ page, complaints }) => {
-      await page.getByRole('button', { name: 'Add SSH key' }).first().click();
+      await page.getByRole('button', { name: 'New SSH key' }).first().click();
       const dialog = page.getByRole('dialog');
       await dialog.getByLabel('Public key').fill(key.publicKey);
       await dialog.locator('button[type="submit"]').click();

@@ -58,9 +58,6 @@ const unbroken = (text: string): string => text.replaceAll(' ', '\u00a0');
 /** Formats a date such as 2026-11-27: "27 Nov 2026". */
 export const dayText = (date: string): string => unbroken(dateOnly.format(new Date(`${date}T00:00:00Z`)));
 
-/** Formats a local time: "14:05". */
-export const timeOfDay = (at: number): string => clock.format(new Date(at * 1_000));
-
 /** Formats a local day: "Today", "Yesterday", and otherwise "Tuesday, 24 November". */
 export function dayName(at: number, now: number): string {
   const then = new Date(at * 1_000).toDateString();

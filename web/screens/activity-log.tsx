@@ -2,7 +2,7 @@ import { useComputed, useSignal } from '@preact/signals';
 import type { ResultOf } from 'gql.tada';
 import { Fragment } from 'preact';
 import { useEffect } from 'preact/hooks';
-import { dayName, exactTime, secondsOf, timeOfDay } from '../figures/time.js';
+import { dayName, exactTime, secondsOf, timeToSecond } from '../figures/time.js';
 import { visible } from '../figures/visible.js';
 import { Activity as ActivityDocument, SubjectNames } from '../graph/documents.js';
 import { Icon } from '../parts/icon.js';
@@ -22,6 +22,21 @@ type Entry = NonNullable<ResultOf<typeof ActivityDocument>['activity']>['edges']
 
 const PAGE = 50;
 const INSTANCE = /^i-[0-9a-f]{8}$/;
+
+/** Icons of the subjects in operations' names, of which the first match counts. All others change an instance. */
+const ICONS = [
+  [/volume/i, 'hard-drive'],
+  [/webhook|redeliver/i, 'webhook'],
+  [/sshKey/i, 'terminal'],
+  [/passkey/i, 'fingerprint-pattern'],
+  [/apiKey/i, 'key-round'],
+  [/secret/i, 'shield-check'],
+  [/template/i, 'layers'],
+  [/mail/i, 'mail'],
+  [/topUp|monthlyLimit|balance/i, 'wallet'],
+] as const;
+
+const iconOf = (operation: string): string => ICONS.find(([subject]) => subject.test(operation))?.[1] ?? 'server';
 
 /** Lists every change requested with a key, newest first, one page at a time. The filter is kept in the URL. */
 export function ActivityLog() {
@@ -224,14 +239,13 @@ function Row({ entry, names }: { entry: Entry; names: Names }) {
     <tr>
       <th scope="row">
         <span class="activity-what" title={why ?? undefined}>
-          <span class={why === null ? 'good' : 'bad'}>
-            <Icon name={why === null ? 'circle-check' : 'circle-x'} />
-            {why === null && <span class="hidden">{texts.done}</span>}
+          <span class="quiet">
+            <Icon name={iconOf(operation)} />
           </span>
           {operations[operation] ?? visible(operation)}
           {why !== null && (
             <span class="small bad">
-              {texts.refusedTimes(times)}: {why}
+              <Icon name="circle-x" /> {texts.refusedTimes(times)}: {why}
             </span>
           )}
         </span>
@@ -248,14 +262,14 @@ function Row({ entry, names }: { entry: Entry; names: Names }) {
       </td>
       <td class="number">
         <time dateTime={at} title={exactTime(second)}>
-          {timeOfDay(second)}
+          {timeToSecond(second)}
         </time>
       </td>
     </tr>
   );
 }
 
-/** Shows the names of a change's subjects, the instance first, each followed by its id. */
+/** Shows the names of a change's subjects, the instance first. Their ids appear on hover. */
 function Targets({ of: targets, names }: { of: readonly string[]; names: Names }) {
   const sorted = [...targets].sort((one, other) => Number(INSTANCE.test(other)) - Number(INSTANCE.test(one)));
   return (
@@ -275,28 +289,15 @@ function Targets({ of: targets, names }: { of: readonly string[]; names: Names }
   );
 }
 
-/** Shows a name, followed by its id. Only the names of objects that still exist are known. */
+/** Shows a name, or the id of an object that has no name or no longer exists. */
 const Subject = ({ id, name }: { id: string; name: string }) =>
-  name === id ? (
-    <span class="mono">{visible(id)}</span>
-  ) : (
-    <>
-      {name}
-      <span class="mono quiet small"> {id}</span>
-    </>
-  );
+  name === id ? <span class="mono">{visible(id)}</span> : name;
 
 function Key({ id }: { id: string }) {
   const name = useComputed(() => keyNames.value.get(id) ?? id).value;
   const hasName = keyNames.value.has(id) && !name.startsWith('…');
-  if (!hasName && ownKeyId.value === id)
-    return (
-      <span class="quiet" title={name}>
-        {texts.ownKey}
-      </span>
-    );
   return (
-    <span class={`id${hasName ? '' : ' mono'}`} title={id}>
+    <span class={`id${hasName ? '' : ' mono small quiet'}`} title={ownKeyId.value === id ? texts.ownKey : id}>
       {name}
     </span>
   );

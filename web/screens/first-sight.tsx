@@ -3,6 +3,7 @@ import { loneRate, micro, rate } from '../figures/money.js';
 import { number } from '../figures/number.js';
 import { dayText } from '../figures/time.js';
 import { Icon } from '../parts/icon.js';
+import { ModelName } from '../parts/model-name.js';
 import { Failure } from '../parts/notice.js';
 import { changeOf, Sparkline } from '../parts/sparkline.js';
 import { Table } from '../parts/table.js';
@@ -137,7 +138,7 @@ function TopRegions({ free }: { free: ReadonlyMap<string, number> }) {
       {most.map(([code, gpus]) => (
         <li key={code}>
           <a href={`/machines?region=${encodeURIComponent(code)}`}>
-            {regionName(code)} <span class="figure">{number(gpus)}</span>
+            {regionName(code)} <span class="figure">{texts.gpus(gpus)}</span>
           </a>
         </li>
       ))}
@@ -178,8 +179,9 @@ function Sheet({ trends }: { trends: Trends }) {
           <tr key={slug} class={availableGpus === 0 ? 'none' : ''}>
             <th scope="row">
               <a class="row-link" href={`/machines?gpu=${slug}`}>
-                {name}
+                <ModelName name={name} />
               </a>
+              <span class="sheet-vram small quiet">{vramGb} GB</span>
             </th>
             <td class="number wide-only">{vramGb}</td>
             <td class="number">{number(availableGpus)}</td>

@@ -68,7 +68,7 @@ export function Notices({ of: { balanceNotice: below, sendsMail, mailAddress, we
                   </span>
                   <span>
                     {name}
-                    <span class="small quiet">
+                    <span class="small quiet" title={when}>
                       {kind !== 'low'
                         ? when
                         : below === null
@@ -112,7 +112,7 @@ export function Notices({ of: { balanceNotice: below, sendsMail, mailAddress, we
 
 /** Shows whether a notice is sent on a channel. */
 const Mark = ({ by, isSent }: { by: string; isSent: boolean }) => (
-  <td data-label={by} class={isSent ? 'by good' : 'by quiet'}>
+  <td data-label={by} class="by quiet">
     {isSent ? <Icon name="check" /> : <span aria-hidden="true">–</span>}
     <span class="hidden">{isSent ? texts.isSent : texts.isNotSent}</span>
   </td>

@@ -30,12 +30,15 @@ export function Passkeys({ apiKeys }: { apiKeys: readonly Key[] }) {
   const keys = new Map(apiKeys.map((key) => [key.id, nameOf(key)]));
   const current = apiKeys.find(({ isCurrent }) => isCurrent);
   const canAdd = supportsPasskeys && current !== undefined && passkeys?.every(({ isCurrent }) => !isCurrent);
+  const isImpossible = passkeys?.length === 0 && !supportsPasskeys;
   return (
     <section class="panel" aria-busy={passkeys === null && error.value === null} aria-labelledby="passkeys">
       <div class="panel-head">
         <div>
           <h2 id="passkeys">{texts.title}</h2>
-          <p class="small quiet">{texts.hint}</p>
+          <p class="small quiet">
+            {texts.hint} {isImpossible && texts.notSupported}
+          </p>
         </div>
         {canAdd && (
           <button
@@ -50,9 +53,9 @@ export function Passkeys({ apiKeys }: { apiKeys: readonly Key[] }) {
         )}
       </div>
       <Failure error={error.value} />
-      {passkeys?.length === 0 && (
+      {passkeys?.length === 0 && supportsPasskeys && (
         <Empty icon="fingerprint-pattern" title={texts.none}>
-          {supportsPasskeys ? texts.noneHint : texts.notSupported}
+          {texts.noneHint}
         </Empty>
       )}
       {passkeys !== null && passkeys.length > 0 && (

@@ -64,7 +64,7 @@ export function Secrets() {
       {secrets !== null && secrets.length > 0 && (
         <Table
           isCards
-          class="listing"
+          class="listing labelled"
           columns={[
             [texts.name, undefined, 'key-subject'],
             [texts.for],
@@ -82,7 +82,7 @@ export function Secrets() {
                   ? texts.forValues
                   : texts.forImages(visible(secret.registry ?? ''), visible(secret.username ?? ''))}
               </td>
-              <td class="nowrap">
+              <td class="nowrap" data-label={texts.created}>
                 <Ago at={secondsOf(secret.createdAt)} />
               </td>
               <td class="at-end">

@@ -4,7 +4,6 @@ import { Refusal } from '../graph/send.js';
 import { Copy } from '../parts/copy.js';
 import { Icon } from '../parts/icon.js';
 import { Failure } from '../parts/notice.js';
-import { brandLogo } from '../state/brand.js';
 import { saveFile } from '../state/save-file.js';
 import { createAccount, endedBecause, signIn, signupOpen } from '../state/session.js';
 import { useTitle } from '../state/title.js';
@@ -34,7 +33,6 @@ export function SignIn({ reason }: { reason?: string }) {
     <div class="panel sign-in">
       <div class="sign-in-form">
         {endedBecause.value !== null && <p class="notice warn">{endedBecause.value}</p>}
-        <img class="sign-in-logo" src={brandLogo} alt="" />
         {created.value !== null ? (
           <KeepKey secret={created.value} />
         ) : (
@@ -58,12 +56,9 @@ export function SignIn({ reason }: { reason?: string }) {
             )}
           </>
         )}
-        <div class="small quiet sign-in-more">
-          {!signupOpen.value && <p>{texts.lostKey}</p>}
-          <p>
-            <a href="/verify">{texts.verify}</a>
-          </p>
-        </div>
+        <p class="small quiet sign-in-more">
+          <a href="/verify">{texts.verify}</a>
+        </p>
       </div>
       {isWide && <Offer />}
     </div>

@@ -81,8 +81,9 @@ export function SshKeys() {
   );
 }
 
-/** Number of characters at a fingerprint's end that are always shown. */
-const END = 8;
+/** Number of characters at a fingerprint's ends that a narrow screen shows. The first ones name the algorithm. */
+const START = 13;
+const END = 6;
 
 function Row({ sshKey: { type, fingerprint, comment, createdAt }, onRemove }: { sshKey: SshKey; onRemove(): void }) {
   const name = visible(comment) || fingerprint;
@@ -90,10 +91,8 @@ function Row({ sshKey: { type, fingerprint, comment, createdAt }, onRemove }: { 
     <tr>
       <th scope="row">{visible(comment) || <span class="quiet">{texts.noComment}</span>}</th>
       <td class="card-start fingerprint" title={`${type} ${fingerprint}`}>
-        <span class="fingerprint-text mono">
-          <span>{fingerprint.slice(0, -END)}</span>
-          {fingerprint.slice(-END)}
-        </span>
+        <span class="fingerprint-whole mono">{fingerprint}</span>
+        <span class="fingerprint-short mono">{`${fingerprint.slice(0, START)}…${fingerprint.slice(-END)}`}</span>
       </td>
       <td class="nowrap" data-label={texts.added}>
         <Ago at={secondsOf(createdAt)} />

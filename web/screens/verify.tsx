@@ -14,6 +14,7 @@ import { Fold } from '../parts/fold.js';
 import { Languages } from '../parts/languages.js';
 import icon from '../public/icon.svg';
 import { brandName } from '../state/brand.js';
+import { texts as head } from '../texts/en/head.js';
 import { texts as house } from '../texts/en/house.js';
 import { screens } from '../texts/en/screens.js';
 import { texts } from '../texts/en/verify.js';
@@ -32,6 +33,8 @@ interface Checked {
   result: Verification;
 }
 
+/** Name of the file in the example of a result. */
+const EXAMPLE = 'statement.json';
 /** Maximum number of findings shown per file. */
 const SHOWN = 100;
 const UNITS_PER_MICRO_USD = 3_600n;
@@ -68,13 +71,19 @@ export function Verify() {
       <main id="main" tabIndex={-1}>
         <div class="stack verify">
           <div class="stack-tight">
+            {!isSaved && (
+              <a class="back small quiet" href="/billing">
+                <Drawing of="m15 18-6-6 6-6" />
+                {screens['/billing']}
+              </a>
+            )}
             <h1 tabIndex={-1}>{texts.title}</h1>
             <p class="quiet">{texts.what}</p>
           </div>
           <Choose isOver={isOver} onChosen={add} />
           <div role="status">{checked !== null && <Verdict of={checked} />}</div>
           {checked !== null && <Files of={checked} onRemove={remove} />}
-          <Steps />
+          <Steps hasExample={checked === null} />
         </div>
       </main>
       <footer class="status-line">
@@ -106,11 +115,10 @@ function Head() {
             <a class="brand" href="/">
               {brand}
             </a>
-            <div class="head-end">
-              <a class="button" href="/billing">
-                {screens['/billing']}
-              </a>
-            </div>
+            <nav class="nav" aria-label={head.screens}>
+              <a href="/machines">{screens['/machines']}</a>
+              <a href="/graphql">{head.api}</a>
+            </nav>
           </>
         )}
       </div>
@@ -118,10 +126,10 @@ function Head() {
   );
 }
 
-/** A page with a check mark. The page may load nothing, so its icon is part of it. */
-const FileIcon = () => (
+/** An icon. The page may load nothing, so its icons are part of it. */
+const Drawing = ({ of }: { of: string }) => (
   <svg class="icon" viewBox="0 0 24 24" aria-hidden="true">
-    <path d="M14 2H6a2 2 0 0 0-2 2v16a2 2 0 0 0 2 2h12a2 2 0 0 0 2-2V8Zm0 0v6h6M9 15l2 2 4-4" />
+    <path d={of} />
   </svg>
 );
 
@@ -129,7 +137,8 @@ function Choose({ isOver, onChosen }: { isOver: boolean; onChosen(files: readonl
   const chooser = useRef<HTMLInputElement>(null);
   return (
     <section class={`panel drop${isOver ? ' over' : ''}`} aria-labelledby="choose">
-      <FileIcon />
+      {/* A page with a check mark. */}
+      <Drawing of="M14 2H6a2 2 0 0 0-2 2v16a2 2 0 0 0 2 2h12a2 2 0 0 0 2-2V8Zm0 0v6h6M9 15l2 2 4-4" />
       <h2 id="choose">{texts.drop}</h2>
       <p class="small quiet">{texts.offline}</p>
       <button type="button" class="primary" onClick={() => chooser.current?.click()}>
@@ -140,8 +149,8 @@ function Choose({ isOver, onChosen }: { isOver: boolean; onChosen(files: readonl
   );
 }
 
-/** Explains in three steps how to verify a statement. Details for experts are folded. */
-function Steps() {
+/** Explains in three steps how to verify a statement, with an example of a result. Details for experts are folded. */
+function Steps({ hasExample }: { hasExample: boolean }) {
   return (
     <section class="panel padded stack-tight" aria-labelledby="steps">
       <h2 id="steps">{texts.how}</h2>
@@ -161,6 +170,15 @@ function Steps() {
         </li>
         <li>{texts.giveAll}</li>
       </ol>
+      {hasExample && (
+        <div class="verify-example row between">
+          <span class="row">
+            <strong>{EXAMPLE}</strong>
+            <State faults={[]} unchecked={[]} />
+          </span>
+          <span class="small quiet">{texts.example}</span>
+        </div>
+      )}
       <Fold title={texts.experts}>
         <p class="small quiet">{texts.which}</p>
       </Fold>
@@ -220,7 +238,12 @@ function Files({ of: { files, result }, onRemove }: { of: Checked; onRemove(name
 function State({ faults, unchecked }: { faults: readonly Finding[]; unchecked: readonly Finding[] }) {
   if (faults.length > 0) return <span class="badge bad">{texts.states.fault}</span>;
   if (unchecked.length > 0) return <span class="badge warn">{texts.states.unchecked}</span>;
-  return <span class="badge good">{texts.states.sound}</span>;
+  return (
+    <span class="badge good">
+      <Drawing of="M20 6 9 17l-5-5" />
+      {texts.states.sound}
+    </span>
+  );
 }
 
 /** Lists findings in the words of `gpu verify`, which are English. */

@@ -204,8 +204,13 @@ function One({ webhook, work, onSecret, onDelete }: OneProps) {
               texts.paused(<LocalTime at={secondsOf(pausedAt)} />, visible(pauseReason ?? ''))
             ) : (
               <>
-                <EventsOf events={events} waiting={waiting} /> ·{' '}
-                {sent[0] === undefined ? texts.nothingSent : <Last of={sent[0].delivery} />}
+                <EventsOf events={events} waiting={waiting} />
+                {sent[0] !== undefined && (
+                  <>
+                    {' '}
+                    · <Last of={sent[0].delivery} />
+                  </>
+                )}
               </>
             )}
           </p>
@@ -272,7 +277,12 @@ function State({ of: { pausedAt, deliveries, attempts } }: { of: Webhook }) {
   const last = deliveries.find(
     ({ eventId, state }) => state !== 'PENDING' || attempts.some((each) => each.eventId === eventId),
   );
-  if (last === undefined) return <span class="badge">{texts.isUnused}</span>;
+  if (last === undefined)
+    return (
+      <span class="badge" title={texts.nothingSent}>
+        {texts.isUnused}
+      </span>
+    );
   return last.state === 'DELIVERED' ? (
     <span class="badge good">{texts.isActive}</span>
   ) : (

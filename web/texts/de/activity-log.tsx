@@ -2,7 +2,7 @@ import type { texts as english } from '../en/activity-log.js';
 import { plural } from '../plural.js';
 
 export const texts: typeof english = {
-  what: 'Alle Änderungen, die in den letzten 90 Tagen mit einem Schlüssel dieses Kontos angefragt wurden.',
+  what: 'Alle Änderungen an diesem Konto in den letzten 90 Tagen.',
   filters: 'Aktivität',
   operation: 'Aktion',
   key: 'Schlüssel',
@@ -16,7 +16,7 @@ export const texts: typeof english = {
   from: 'Von',
   to: 'Bis',
   utcDay: 'UTC-Tag',
-  any: { operation: 'Alle Aktionen', key: 'Alle Schlüssel', outcome: 'Alle Ergebnisse', period: 'Gesamter Zeitraum' },
+  any: { operation: 'Alle Aktionen', key: 'Alle Schlüssel', outcome: 'Alle Ergebnisse', period: 'Jederzeit' },
   more: 'Filter',
   clear: 'Filter entfernen',
   none: 'Noch keine Aktivität',
@@ -26,7 +26,7 @@ export const texts: typeof english = {
   columns: { what: 'Aktion', about: 'Betrifft', who: 'Schlüssel', via: 'Über', from: 'IP-Adresse', when: 'Zeit' },
   refusedTimes: (times) => plural(times, { one: 'abgelehnt', other: `${times}-mal abgelehnt` }),
   account: 'Ihr Konto',
-  ownKey: 'aktueller Schlüssel',
+  ownKey: 'Der Schlüssel dieser Sitzung',
   inConsole: 'Konsole',
   byProgram: 'API',
   newer: 'Neuere',

@@ -1,4 +1,6 @@
+import { number } from '../../figures/number.js';
 import type { texts as english } from '../en/first-sight.js';
+import { plural } from '../plural.js';
 
 export const texts: typeof english = {
   title: 'GPUs sekundengenau mieten',
@@ -21,6 +23,7 @@ export const texts: typeof english = {
       {change} {hidden(`über ${snapshots} Erhebungen der Marktpreise`)}
     </>
   ),
+  gpus: (count) => plural(count, { one: '1 GPU', other: `${number(count)} GPUs` }),
   moreRegions: (count) => `und ${count} weitere`,
   reasons: [
     [

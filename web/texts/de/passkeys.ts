@@ -2,7 +2,7 @@ import type { texts as english } from '../en/passkeys.js';
 
 export const texts: typeof english = {
   title: 'Passkeys',
-  add: 'Passkey hinzufügen',
+  add: 'Neuer Passkey',
   hint: 'Damit melden Sie sich per Fingerabdruck, Gesicht oder PIN statt mit einem API-Schlüssel an.',
   none: 'Keine Passkeys',
   noneHint: 'Fügen Sie einen hinzu, um sich auf diesem Gerät ohne API-Schlüssel anzumelden.',

@@ -5,8 +5,9 @@ export const texts: typeof english = {
   key: 'API-Schlüssel',
   show: 'Schlüssel anzeigen',
   hide: 'Schlüssel verbergen',
-  keyFromSignUp: 'Sie haben ihn beim Erstellen Ihres Kontos erhalten.',
-  keyFromOperator: 'Sie erhalten ihn vom Betreiber dieses Dienstes.',
+  keyFromSignUp:
+    'Sie haben ihn beim Erstellen Ihres Kontos erhalten. Verloren? Der Betreiber kann Ihnen einen neuen geben.',
+  keyFromOperator: 'Sie erhalten ihn vom Betreiber dieses Dienstes, und einen neuen, falls Sie ihn verlieren.',
   signingIn: 'Sie werden angemeldet …',
   signIn: 'Anmelden',
   create: 'Konto erstellen',
@@ -18,6 +19,5 @@ export const texts: typeof english = {
   download: 'Herunterladen',
   isKept: 'Ich habe ihn sicher gespeichert',
   begin: 'Mit diesem Schlüssel anmelden',
-  lostKey: 'Schlüssel verloren? Der Betreiber kann Ihnen einen neuen geben.',
   verify: 'Kontoauszüge ohne Anmeldung prüfen',
 };

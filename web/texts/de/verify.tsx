@@ -9,19 +9,21 @@ export const texts: typeof english = {
   how: 'So prüfen Sie einen Kontoauszug',
   getStatement: 'Wählen Sie unter „Abrechnung“ erst „Herunterladen“ und dann „Signiertes JSON“.',
   getOthers:
-    'Fügen Sie die Schlüssel des Dienstes und die Prüfsummen seines Protokolls hinzu, die Sie mit dieser Seite gespeichert haben.',
+    'Fügen Sie die Schlüssel und das öffentliche Protokoll des Dienstes hinzu, die Sie mit dieser Seite gespeichert haben.',
   giveAll: 'Legen Sie alle Dateien zusammen hier ab. Zu jeder steht dann das Ergebnis.',
+  example: 'Beispiel',
   experts: 'Weitere Dateien und Nachweise',
   which:
     'Signierte Kontoauszüge, Schlüssel, Prüfsummen des Protokolls sowie Inklusions- und Konsistenznachweise, in beliebiger Reihenfolge. Fügen Sie Schlüssel, Prüfsummen und Kontoauszüge hinzu, die Sie früher gespeichert haben, um die neuen damit zu vergleichen. Sie können diese Seite auch speichern und ohne diesen Dienst verwenden.',
   choose: 'Dateien auswählen',
   fromService: (keys, roots) => (
     <>
-      Laden Sie von diesem Dienst die {keys} und die {roots} herunter. Sie belegen, wer den Auszug wann signiert hat.
+      Laden Sie von diesem Dienst die {keys} und das {roots} herunter, das er nicht unbemerkt ändern kann. Beide
+      belegen, wer den Auszug wann signiert hat.
     </>
   ),
   keys: 'Schlüssel',
-  roots: 'Prüfsummen des Protokolls',
+  roots: 'öffentliche Protokoll',
   offline: 'Ihre Dateien bleiben in diesem Browser: Diese Seite sendet nichts und funktioniert offline.',
 
   something: 'Es stimmt nicht alles',

@@ -1,7 +1,7 @@
 import { plural } from '../plural.js';
 
 export const texts = {
-  what: 'Every change requested with a key of this account in the last 90 days.',
+  what: 'Everything that was changed in this account in the last 90 days.',
   filters: 'Activity',
   operation: 'Action',
   key: 'Key',
@@ -26,8 +26,7 @@ export const texts = {
   refusedTimes: (times: number) => plural(times, { one: 'refused', other: `refused ${times} times` }),
   /** The subject of changes to the account itself. */
   account: 'your account',
-  /** The session’s key, if it has no name. */
-  ownKey: 'current key',
+  ownKey: 'The key of this session',
   inConsole: 'console',
   byProgram: 'API',
   newer: 'Newer',

@@ -1,4 +1,6 @@
 import type { ComponentChildren } from 'preact';
+import { number } from '../../figures/number.js';
+import { plural } from '../plural.js';
 
 export const texts = {
   title: 'GPUs by the second',
@@ -22,6 +24,7 @@ export const texts = {
       {change} {hidden(`over ${snapshots} market snapshots`)}
     </>
   ),
+  gpus: (count: number) => plural(count, { one: '1 GPU', other: `${number(count)} GPUs` }),
   moreRegions: (count: number) => `and ${count} more`,
   /** An icon, a title and a sentence each. */
   reasons: [

@@ -1,7 +1,7 @@
 /** Passkeys. `key` is the name of an API key. */
 export const texts = {
   title: 'Passkeys',
-  add: 'Add a passkey',
+  add: 'New passkey',
   hint: 'They sign you in with your fingerprint, face or PIN instead of an API key.',
   none: 'No passkeys',
   noneHint: 'Add one to sign in on this device without an API key.',

@@ -3,8 +3,8 @@ export const texts = {
   key: 'API key',
   show: 'Show key',
   hide: 'Hide key',
-  keyFromSignUp: 'You got it when you created your account.',
-  keyFromOperator: 'The operator of this service gives you one.',
+  keyFromSignUp: 'You got it when you created your account. Lost it? Ask the operator for a new one.',
+  keyFromOperator: 'The operator of this service gives you one, and a new one if you lose it.',
   signingIn: 'Signing in …',
   signIn: 'Sign in',
   create: 'Create account',
@@ -15,6 +15,5 @@ export const texts = {
   download: 'Download',
   isKept: 'I’ve saved it in a safe place',
   begin: 'Sign in with this key',
-  lostKey: 'Lost your key? Ask the operator for a new one.',
   verify: 'Verify statements without signing in',
 };

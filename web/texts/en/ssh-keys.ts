@@ -4,7 +4,7 @@ export const texts = {
   hint: 'Anyone with the private part can access every instance of this account.',
   publicKey: 'Public key',
   example: 'ssh-ed25519 AAAA… name',
-  add: 'Add SSH key',
+  add: 'New SSH key',
   none: 'No SSH keys yet',
   noneHint: 'Create one with ssh-keygen and add its public part, the line of its .pub file.',
   comment: 'Comment',

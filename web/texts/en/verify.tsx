@@ -8,20 +8,21 @@ export const texts = {
   drop: 'Drop your files here',
   how: 'How to verify a statement',
   getStatement: 'On the Billing screen, choose “Download”, and then “Signed JSON”.',
-  getOthers: 'Add the service’s keys and log roots, which you saved with this page.',
+  getOthers: 'Add the service’s keys and public log, which you saved with this page.',
   giveAll: 'Drop all files here together. Each one is marked with its result.',
+  example: 'Example',
   experts: 'Other files and proofs',
   which:
     'Signed statements, keys, log roots, and inclusion and consistency proofs, in any order. Add the keys, log roots and statements that you stored earlier to compare the new ones with them. You can also save this page and use it without this service.',
   choose: 'Choose files',
   fromService: (keys: ComponentChildren, roots: ComponentChildren) => (
     <>
-      Download this service’s {keys} and {roots} (fingerprints of its public log). They prove who signed the statement
+      Download this service’s {keys} and {roots}, which it can’t change unnoticed. They prove who signed the statement
       and when.
     </>
   ),
   keys: 'keys',
-  roots: 'log roots',
+  roots: 'public log',
   offline: 'Your files stay in this browser: this page sends nothing and works offline.',
 
   something: 'Something does not verify',
