@@ -18,8 +18,8 @@ export interface Line {
   isDashed?: boolean;
 }
 
-/** The kind of a chart's values. Sizes are in bytes, GPU memory is in GiB, and rates are in bytes per second. */
-export type Quantity = 'percent' | 'size' | 'gpuMemory' | 'rate' | 'power' | 'temperature';
+/** The kind of a chart's values. Sizes are in bytes, and rates in bytes per second. */
+export type Quantity = 'percent' | 'size' | 'rate' | 'power' | 'temperature';
 
 export interface LoadChart {
   title: string;
@@ -38,10 +38,14 @@ export interface LoadCharts {
 /** Maximum number of lines in a chart. If there are more GPUs, their mean is drawn instead. */
 const MAX_LINES = 5;
 const PERCENT = 100;
-const MIB_OF_GIB = 1_024;
+const MIB = 1_048_576;
+const GB = 1_000_000_000;
 
-/** Returns the charts that contain a known value, most important first, each with only the lines that do. */
-export function chartsOf({ stepSeconds, points }: Metrics): LoadCharts {
+/**
+ * Returns the charts that contain a known value, most important first, each with only the lines that do. `ramGb` is the
+ * instance's memory, if it is known.
+ */
+export function chartsOf({ stepSeconds, points }: Metrics, ramGb: number | null = null): LoadCharts {
   const byTime = new Map(points.map((point) => [secondsOf(point.at), point]));
   const known = [...byTime.keys()];
   const times: number[] = [];
@@ -65,7 +69,7 @@ export function chartsOf({ stepSeconds, points }: Metrics): LoadCharts {
   };
   const areMeans = stepSeconds > 10 && places.length === 1;
   const most = areMeans ? [line(texts.most, ({ gpus }) => gpus[0]?.busyMaxPercent ?? null)] : [];
-  const inGib = (mib: number | null | undefined) => (mib == null ? null : mib / MIB_OF_GIB);
+  const inBytes = (mib: number | null | undefined) => (mib == null ? null : mib * MIB);
   const total = Math.max(0, ...points.flatMap(({ gpus }) => gpus.map(({ memoryTotalMb }) => memoryTotalMb ?? 0)));
   const all: LoadChart[] = [
     {
@@ -76,15 +80,15 @@ export function chartsOf({ stepSeconds, points }: Metrics): LoadCharts {
     },
     {
       title: texts.gpuMemory,
-      of: 'gpuMemory',
-      top: total === 0 ? null : inGib(total),
-      lines: ofGpus(({ memoryUsedMb }) => inGib(memoryUsedMb)),
+      of: 'size',
+      top: total === 0 ? null : total * MIB,
+      lines: ofGpus(({ memoryUsedMb }) => inBytes(memoryUsedMb)),
     },
     { title: texts.cpu, of: 'percent', top: PERCENT, lines: [line(texts.cpu, ({ cpuPercent }) => cpuPercent)] },
     {
       title: texts.memory,
       of: 'size',
-      top: null,
+      top: ramGb === null ? null : ramGb * GB,
       lines: [line(texts.memory, ({ memoryUsedBytes }) => memoryUsedBytes)],
     },
     {
@@ -131,7 +135,7 @@ export function newestOf({ values }: Line): number | null {
   return values.findLast((value) => value !== null) ?? null;
 }
 
-/** Formats a value with the unit that suits it: "97%", "4.3 kB/s", "512 MiB". */
+/** Formats a value with the unit that suits it: "97%", "4.3 kB/s", "25.8 GB". */
 export function valueText(value: number | null, of: Quantity): string {
   if (value === null) return '–';
   switch (of) {
@@ -141,8 +145,6 @@ export function valueText(value: number | null, of: Quantity): string {
       return fileSize(value);
     case 'rate':
       return `${fileSize(value)}/s`;
-    case 'gpuMemory':
-      return value < 1 ? `${fixed(value * MIB_OF_GIB, 0)} MiB` : `${fixed(value, 1)} GiB`;
     case 'power':
       return `${fixed(value, 0)} W`;
     case 'temperature':
@@ -150,7 +152,7 @@ export function valueText(value: number | null, of: Quantity): string {
   }
 }
 
-const AXIS_UNITS = { gpuMemory: 'GiB', power: 'W', temperature: '°C' };
+const AXIS_UNITS = { power: 'W', temperature: '°C' };
 
 /** Formats the marks of an axis, which are equally far apart. They all have the same unit. */
 export function marksText(marks: readonly number[], of: Quantity): string[] {

@@ -1,10 +1,13 @@
 import { computed, untracked } from '@preact/signals';
-import { useMemo } from 'preact/hooks';
+import { useEffect, useMemo } from 'preact/hooks';
 import { percent } from '../figures/number.js';
-import { type Instance, type Load, loadNow } from '../state/account.js';
+import { type Instance, type Load, loadNow, readLoads } from '../state/account.js';
 import { texts } from '../texts/en/instances.js';
 
-/** The cell with an instance's load. It is drawn again only if the load differs by a percent. */
+/** Reads the current loads when a list appears. Later ones come with the account's events. */
+export const useLoads = () => useEffect(() => void readLoads().catch(() => undefined), []);
+
+/** The cell with an instance's load, which is empty until a figure arrives. It is drawn again only if the load differs by a percent. */
 export function LoadCell({ instance: { id, status, runtime } }: { instance: Instance }) {
   const text = useMemo(() => computed(() => textOf(loadNow(id))), [id]).value;
   // The first figure is drawn, and the others appear on hover.
@@ -12,9 +15,10 @@ export function LoadCell({ instance: { id, status, runtime } }: { instance: Inst
   return (
     <td class="i-load">
       {first === undefined ? (
-        status === 'RUNNING' && (
-          <span class="quiet small" title={runtime === null ? texts.noAgent : texts.noLoad}>
-            {texts.noData}
+        status === 'RUNNING' &&
+        runtime === null && (
+          <span class="load-unknown quiet" title={texts.noAgent}>
+            –
           </span>
         )
       ) : (

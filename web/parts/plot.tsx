@@ -70,7 +70,7 @@ export function Plot({ title, of, top, times, span, from, lines }: Props) {
             return lines.length === 1 ? (
               <span key={line.name} class="load-now figure">
                 {swatch} <strong>{shownValue(line)}</strong>
-                {of === 'gpuMemory' && top !== null && <span>{texts.ofTotal(valueText(top, of))}</span>}
+                {of === 'size' && top !== null && <span>{texts.ofTotal(valueText(top, of))}</span>}
               </span>
             ) : (
               <button
@@ -111,7 +111,7 @@ function draw(
   const grid = { stroke: () => getComputedStyle(place).borderTopColor, width: 1 };
   const swatches = place.parentElement!.querySelectorAll('.key-swatch');
   const colour = (index: number) => getComputedStyle(swatches[index]!).backgroundColor;
-  const end = (most: number) => top ?? ticks(Math.max(most, of === 'gpuMemory' ? 1 : MIN_TOP), STEPS).at(-1)!;
+  const end = (most: number) => top ?? ticks(Math.max(most, MIN_TOP), STEPS).at(-1)!;
   const font = `11px ${getComputedStyle(place).fontFamily}`;
   const axis = { stroke: quiet, grid, ticks: { show: false }, font };
   const plot = new UPlot(

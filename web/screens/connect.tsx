@@ -22,17 +22,21 @@ export const useLinks = (id: string, isRunning: boolean): Links =>
 interface ConnectProps {
   instance: Instance;
   links: Links;
-  ssh: Read['ssh'];
-  ports: Read['ports'];
+  /** Null until it has been read. */
+  read: Read | null;
 }
+
+/** Number of characters at the end of an address that are never cut off, such as its domain and port. */
+const ADDRESS_END = 12;
 
 /** Maximum number of ports that have a button without having a name. */
 const MAX_PORTS = 3;
 
 /** Shows how to continue: the instance's services, a terminal, the SSH command and its web address. */
-export function Connect({ instance: { id }, links: { data, error }, ssh, ports }: ConnectProps) {
+export function Connect({ instance: { id }, links: { data, error }, read }: ConnectProps) {
   const { open, error: refused } = useWebLink();
   const links = data.value?.instanceLinks?.links ?? [];
+  const ports = read?.ports ?? [];
   const isKnown = data.value !== null || error.value !== null;
   const unnamed = ports.filter(({ port }) => !links.some((link) => link.port === port)).slice(0, MAX_PORTS);
   const hasService = links.length + unnamed.length > 0;
@@ -74,25 +78,30 @@ export function Connect({ instance: { id }, links: { data, error }, ssh, ports }
           </a>
         )}
       </div>
-      {(ssh !== null || ports[0] !== undefined) && (
+      {read !== null && (
         <dl class="ways">
-          {ssh !== null && (
-            <div>
-              <dt>{words.ssh}</dt>
+          <div>
+            <dt>{words.ssh}</dt>
+            {read.ssh === null ? (
               <dd>
-                <code class="command mono" title={ssh.command}>
-                  {ssh.command}
-                </code>
-                <Copy text={ssh.command} label={texts.copyCommand} isIcon />
+                <span class="small quiet">{texts.noSsh}</span>
               </dd>
-            </div>
-          )}
+            ) : (
+              <dd>
+                <code class="command mono" title={read.ssh.command}>
+                  {read.ssh.command}
+                </code>
+                <Copy text={read.ssh.command} label={texts.copyCommand} isIcon />
+              </dd>
+            )}
+          </div>
           {ports[0] !== undefined && (
             <div>
               <dt>{words.web}</dt>
               <dd>
                 <code class="address mono" title={ports[0].url}>
-                  {ports[0].url}
+                  <span>{ports[0].url.slice(0, -ADDRESS_END)}</span>
+                  {ports[0].url.slice(-ADDRESS_END)}
                 </code>
                 <Copy text={ports[0].url} label={texts.copyAddress} isIcon />
               </dd>

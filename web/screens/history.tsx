@@ -144,7 +144,7 @@ function Rows({ rows, hasMore }: { rows: readonly Instance[]; hasMore: boolean }
           </MainCells>
           <td class="i-from figure">
             <time dateTime={instance.createdAt} title={exactTime(secondsOf(instance.createdAt))}>
-              {columnTime(secondsOf(instance.createdAt), serverNow.peek())}
+              <Rented at={secondsOf(instance.createdAt)} />
             </time>
           </td>
           <td class="i-ran number">{duration(untracked(() => ranFor(instance)))}</td>
@@ -158,6 +158,17 @@ function Rows({ rows, hasMore }: { rows: readonly Instance[]; hasMore: boolean }
         </tr>
       ))}
     </Table>
+  );
+}
+
+/** Shows when an instance was rented. A phone only has room for the day. */
+function Rented({ at }: { at: number }) {
+  const [day, ...time] = columnTime(at, serverNow.peek()).split(', ');
+  return (
+    <>
+      {day}
+      {time.length > 0 && <span class="past-time">, {time}</span>}
+    </>
   );
 }
 

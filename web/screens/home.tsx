@@ -4,9 +4,10 @@ import { runningFirst, statusOf } from '../figures/status.js';
 import { visible } from '../figures/visible.js';
 import { Home as HomeDocument } from '../graph/documents.js';
 import { Amount } from '../parts/amount.js';
+import { Copy } from '../parts/copy.js';
 import { Icon } from '../parts/icon.js';
 import { CostCell, MainCells, RateCell } from '../parts/instance-cells.js';
-import { LoadCell } from '../parts/load-figure.js';
+import { LoadCell, useLoads } from '../parts/load-figure.js';
 import { loaded } from '../parts/loaded.js';
 import { LocalTime } from '../parts/local-time.js';
 import { Failure } from '../parts/notice.js';
@@ -66,7 +67,7 @@ export function Home() {
           {hasSteps && <FirstSteps steps={steps!} />}
           {attention.length > 0 && <NeedsAttention of={attention} />}
           {hasMoney(known, read) && <Figures known={known} read={read} />}
-          <Rented instances={known.instances} volumes={read?.volumes ?? []} />
+          <Rented known={known} volumes={read?.volumes ?? []} />
           {hasSpent && <RecentSpend />}
         </>
       )}
@@ -83,8 +84,9 @@ interface Step {
   title: string;
   why: ComponentChildren;
   href: string;
-  /** The button’s text. Null if the user can't do the step here. */
+  /** The button’s text. Null if someone else does the step, who needs `account` for it. */
   action: string | null;
+  account?: string | undefined;
 }
 
 /** Returns the first steps, which end with the first instance. */
@@ -98,11 +100,12 @@ function stepsOf(known: Settled, read: HomeRead): readonly Step[] {
       why: isPaidHere ? texts.creditWhy : texts.askForCreditWhy(account),
       href: '/billing',
       action: isPaidHere ? texts.addCredit : null,
+      account: read.account?.id,
     },
     {
       isDone: (read.sshKeys?.length ?? 0) > 0,
       title: texts.keyStep,
-      why: texts.keyWhy(<code>ssh-keygen</code>),
+      why: texts.keyWhy(<code>ssh-keygen -t ed25519</code>),
       href: '/keys',
       action: texts.addKey,
     },
@@ -140,7 +143,7 @@ function FirstSteps({ steps }: { steps: readonly Step[] }) {
 
 /** A step. Only the next one is explained, and those that the user can't do here. */
 function StepRow({ step, place, isNext }: { step: Step; place: number; isNext: boolean }) {
-  const { isDone, title, why, href, action } = step;
+  const { isDone, title, why, href, action, account } = step;
   if (isDone)
     return (
       <li class="step done">
@@ -152,15 +155,20 @@ function StepRow({ step, place, isNext }: { step: Step; place: number; isNext: b
       </li>
     );
   return (
-    <li class={`step${isNext ? ' step-next' : ''}`}>
+    <li class={`step${isNext ? ' step-next' : action === null ? ' step-waiting' : ''}`}>
       <span class="step-mark" aria-hidden="true">
-        {place}
+        {action === null ? <Icon name="clock" /> : place}
       </span>
       <div>
-        <h3>{isNext || action === null ? title : <a href={href}>{title}</a>}</h3>
+        <h3>
+          {isNext || action === null ? title : <a href={href}>{title}</a>}
+          {action === null && <span class="badge">{texts.waiting}</span>}
+        </h3>
         {(isNext || action === null) && <p class="small quiet">{why}</p>}
       </div>
-      {action === null ? null : isNext ? (
+      {action === null ? (
+        account !== undefined && <Copy text={account} label={texts.copyAccount} />
+      ) : isNext ? (
         <a class="button primary" href={href}>
           {action}
         </a>
@@ -300,15 +308,15 @@ const Covered = ({ missing }: { missing: bigint }) =>
       );
 
 interface RentedProps {
-  instances: readonly Instance[];
+  known: Settled;
   volumes: NonNullable<HomeRead['volumes']>;
 }
 
-function Rented({ instances, volumes }: RentedProps) {
+function Rented({ known: { instances, balance }, volumes }: RentedProps) {
   return (
     <section class="panel" aria-labelledby="rented">
       {instances.length === 0 ? (
-        <Suggested />
+        <Suggested hasCredit={balance > 0n} />
       ) : (
         <>
           <div class="panel-head">
@@ -324,6 +332,7 @@ function Rented({ instances, volumes }: RentedProps) {
 }
 
 function InstanceTable({ instances }: { instances: readonly Instance[] }) {
+  useLoads();
   // Running instances come first, because they cost the most.
   const shown = runningFirst(instances).slice(0, MAX_INSTANCES);
   // Without a host agent, no load is ever known.
@@ -357,8 +366,11 @@ function InstanceTable({ instances }: { instances: readonly Instance[] }) {
   );
 }
 
-/** Shows an account without instances one model of each class, so that the first deployment is one click away. */
-function Suggested() {
+/**
+ * Shows an account without instances one model of each class. With credit, the first deployment is one click away, and
+ * otherwise its machines are.
+ */
+function Suggested({ hasCredit }: { hasCredit: boolean }) {
   const shown = SUGGESTED.flatMap((tier) => modelsOf(tier).slice(0, 1)).filter(
     ({ availableGpus }) => availableGpus > 0,
   );
@@ -374,14 +386,14 @@ function Suggested() {
       <ul class="suggested">
         {shown.map(({ slug, name, vramGb, availableGpus, pricePerGpuHour }) => (
           <li key={slug}>
-            <a href={`/deploy?gpu=${slug}`}>
+            <a href={`/${hasCredit ? 'deploy' : 'machines'}?gpu=${slug}`}>
               <strong>{name}</strong>
               <span class="small quiet">{texts.model(vramGb, availableGpus)}</span>
               <span class="headline">
                 <Amount of={micro(pricePerGpuHour.onDemand)} unit="USD/h" />
               </span>
               <span class="suggested-deploy">
-                {screens['/deploy']}
+                {hasCredit ? screens['/deploy'] : texts.seeMachines}
                 <Icon name="arrow-right" />
               </span>
             </a>

@@ -1,6 +1,6 @@
 import { computed, untracked, useSignal } from '@preact/signals';
 import { Component, type ComponentChildren } from 'preact';
-import { useEffect, useMemo } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import { requirementsOf } from '../figures/labels.js';
 import { statusOf, TONES } from '../figures/status.js';
 import { visible } from '../figures/visible.js';
@@ -8,12 +8,12 @@ import { Amount, Rate } from '../parts/amount.js';
 import { Icon } from '../parts/icon.js';
 import { CostCell, MainCells, RateCell } from '../parts/instance-cells.js';
 import { RowLabels } from '../parts/labels.js';
-import { LoadCell, shownLoad } from '../parts/load-figure.js';
+import { LoadCell, shownLoad, useLoads } from '../parts/load-figure.js';
 import { Menu } from '../parts/menu.js';
 import { Empty } from '../parts/notice.js';
 import type { Options } from '../parts/query-fields.js';
 import { RowGroups } from '../parts/row-groups.js';
-import { costNow, type Instance, rateOf, readLoads } from '../state/account.js';
+import { costNow, type Instance, rateOf } from '../state/account.js';
 import {
   countsOf,
   filteredInstances,
@@ -55,8 +55,7 @@ export function InstanceList({ instances }: { instances: readonly Instance[] }) 
   const labelled = useSignal<readonly Instance[]>([]);
   const isSelecting = useSignal(false);
   const search = useTypedSearch();
-  // Events will report the loads anyway.
-  useEffect(() => void readLoads().catch(() => undefined), []);
+  useLoads();
   const filter = useMemo(
     () => ({ ...instanceFilterOf(query.value), words: wordsOf(search.text) }),
     [query.value, search.text],
@@ -150,12 +149,18 @@ const ORDERS: Options = (['name', 'status', 'rate', 'cost'] as const).map((colum
   texts.columns[column],
 ]);
 
+/** The states that have a tab. */
+const HAVE_TABS: ReadonlySet<string> = new Set(['running', 'stopped']);
+
 /** Returns the filters' choices with the number of instances of each. */
 function choicesOf(instances: readonly Instance[]): Record<'statuses' | 'models' | 'labels', Options> {
   const statuses = new Map(countsOf(instances, (one) => [statusOf(one)]));
   const known = Object.keys(TONES).filter((word) => statuses.has(word as keyof typeof TONES)) as (keyof typeof TONES)[];
   return {
-    statuses: known.map((word) => [word, texts.withCount(states[word], statuses.get(word)!)]),
+    // The tabs suffice for the usual states.
+    statuses: known.every((word) => HAVE_TABS.has(word))
+      ? []
+      : known.map((word) => [word, texts.withCount(states[word], statuses.get(word)!)]),
     models: countsOf(instances, ({ gpu }) => [gpu]).map(([gpu, count]) => [
       gpu,
       texts.withCount(modelName(gpu), count),
@@ -246,13 +251,13 @@ function Total({ of: instances }: { of: readonly Instance[] }) {
       <tr aria-rowindex={instances.length + 2}>
         <td class="i-choose" />
         <th scope="row" class="i-name">
-          {texts.total}
+          {texts.totalWithoutVolumes}
         </th>
         <td class="i-status">{texts.runningOf(instances.filter((one) => statusOf(one) === 'running').length)}</td>
         <td class="i-gpus">{texts.gpusOf(instances.reduce((total, { numGpus }) => total + numGpus, 0))}</td>
         <td class="i-load" />
         <td class="i-location" />
-        <td class="i-rate number" data-unit="USD/h" title={texts.withoutVolumes}>
+        <td class="i-rate number" data-unit="USD/h">
           <Rate of={sum(rateOf)} />
         </td>
         <td class="i-cost number">

@@ -24,9 +24,9 @@ const MAX_ROWS = 60;
 
 /**
  * Shows an instance's current and past load in charts that update automatically. Those of the last hour begin no
- * earlier than `since`, the second in which it was deployed.
+ * earlier than `since`, the second in which it was deployed. `ramGb` is its memory, if it is known.
  */
-export function InstanceLoad({ id, since }: { id: string; since: number }) {
+export function InstanceLoad({ id, since, ramGb }: { id: string; since: number; ramGb: number | null }) {
   const requested = query.value.get('range');
   const [range, name, seconds, every] = RANGES.find(([each]) => each === requested) ?? RANGES[0];
   // The charts are refreshed when there is new data. One-hour charts are refreshed with each sample, and charts for
@@ -39,7 +39,7 @@ export function InstanceLoad({ id, since }: { id: string; since: number }) {
   );
   const { data, error } = useRead(InstanceMetrics, { id, from, points: POINTS }, every === 10 ? age : undefined);
   const metrics = data.value?.instance?.metrics ?? null;
-  const shown = useMemo(() => (metrics === null ? null : chartsOf(metrics)), [metrics]);
+  const shown = useMemo(() => (metrics === null ? null : chartsOf(metrics, ramGb)), [metrics, ramGb]);
   return (
     <section class="panel load-panel" aria-labelledby="load">
       <div class="panel-head">

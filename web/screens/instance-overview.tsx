@@ -43,14 +43,16 @@ export function Overview({ instance, read, start, onChanged }: OverviewProps) {
       <section class="panel next" aria-label={texts.state}>
         <div class="next-action">
           <Stage instance={instance} start={start} />
-          {isUsable && <Connect instance={instance} links={links} ssh={read?.ssh ?? null} ports={read?.ports ?? []} />}
+          {isUsable && <Connect instance={instance} links={links} read={read} />}
         </div>
         <Terms instance={instance} read={read} onChanged={onChanged} />
       </section>
       {read !== null && read.volumes.length > 0 && (
         <InstanceVolumes instance={instance} volumes={read.volumes} onChanged={onChanged} />
       )}
-      {runtime !== null && word === 'running' && <InstanceLoad id={id} since={secondsOf(instance.createdAt)} />}
+      {runtime !== null && word === 'running' && (
+        <InstanceLoad id={id} since={secondsOf(instance.createdAt)} ramGb={read?.machine?.ramGb ?? null} />
+      )}
       {read !== null && (
         <div class="panel folds">
           {isUsable && <Access id={id} links={links} read={read} />}
@@ -60,7 +62,7 @@ export function Overview({ instance, read, start, onChanged }: OverviewProps) {
         </div>
       )}
       {runtime !== null && word !== 'running' && word !== 'starting' && (
-        <InstanceLoad id={id} since={secondsOf(instance.createdAt)} />
+        <InstanceLoad id={id} since={secondsOf(instance.createdAt)} ramGb={read?.machine?.ramGb ?? null} />
       )}
     </>
   );

@@ -9,6 +9,7 @@ import { texts } from '../texts/en/instances.js';
 interface Props {
   /** The text of the search, and what to do when it changes. */
   search: { text: string; onType(text: string): void };
+  /** The states to choose from. Empty if they can't be chosen here. */
   statuses: Options;
   models: Options;
   labels: Options;
@@ -53,9 +54,11 @@ export function InstanceToolbar({ search, statuses, models, labels, orders, more
         <Icon name="sliders-horizontal" />
       </button>
       <div class={`list-filters ${isOpen.value ? 'open' : ''}`}>
-        <Select name="status" label={texts.columns.status} any={texts.any.status} options={statuses} />
         <Select name="model" label={texts.model} any={texts.any.model} options={models} />
         <Select name="labels" label={texts.labels} any={texts.any.labels} options={labels} />
+        {statuses.length > 0 && (
+          <Select name="status" label={texts.columns.status} any={texts.any.status} options={statuses} />
+        )}
         {orders !== undefined && (
           <Select name="sort" label={texts.sort} any={texts.newest} options={orders} class="narrow-sort" />
         )}

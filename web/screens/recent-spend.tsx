@@ -1,6 +1,7 @@
 import { micro, sum } from '../figures/money.js';
 import { utcDay } from '../figures/time.js';
 import { RecentDays } from '../graph/documents.js';
+import { Amount } from '../parts/amount.js';
 import { Bars } from '../parts/bars.js';
 import { firstOfDays } from '../state/clock.js';
 import { useRead } from '../state/read.js';
@@ -18,7 +19,14 @@ export function RecentSpend() {
   return (
     <section class="panel" aria-labelledby="recent">
       <div class="panel-head">
-        <h2 id="recent">{texts.recent}</h2>
+        <div class="row">
+          <h2 id="recent">{texts.recent}</h2>
+          {spent !== null && (
+            <span class="recent-total">
+              <Amount of={micro(spent.total)} unit="USD" />
+            </span>
+          )}
+        </div>
         <a href="/billing">{screens['/billing']}</a>
       </div>
       <div class="home-spend">

@@ -208,6 +208,7 @@ function Entry({ node, others, after }: Shown) {
           </span>
           {isRefused && <span class="badge bad">{texts.refusedTimes(node.asked?.times ?? 1)}</span>}
           <Details of={detailsOf(node)} />
+          <Requester asked={node.asked} />
         </p>
         {others.length > 0 && (
           <details>
@@ -223,7 +224,6 @@ function Entry({ node, others, after }: Shown) {
           </details>
         )}
       </div>
-      <Requester asked={node.asked} />
       {after !== null && after > 0 && (
         <span class="timeline-after small quiet figure">{texts.after(duration(after))}</span>
       )}
@@ -302,9 +302,8 @@ function Requester({ asked }: { asked: TimelineEntry['asked'] }) {
   const name = useComputed(() => (asked === null ? '' : (keyNames.value.get(asked.keyId) ?? asked.keyId)));
   if (asked === null) return null;
   return (
-    <p class="timeline-by small quiet">
-      {asked.byConsole ? texts.byConsole(name.value) : texts.byKey(name.value)}{' '}
-      <span>{texts.from(visible(asked.address))}</span>
-    </p>
+    <span class="timeline-by small quiet">
+      {asked.byConsole ? texts.byConsole(name.value) : texts.byKey(name.value)} {texts.from(visible(asked.address))}
+    </span>
   );
 }

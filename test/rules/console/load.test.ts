@@ -30,16 +30,20 @@ describe("the charts of an instance's load", () => {
     const gpus = [{ ...gpu, memoryUsedMb: 61_440, memoryTotalMb: 81_920 }];
     const [load, memory, cpu, ...others] = chartsOf({ stepSeconds: 10, points: [measured(0, { gpus })] }).charts;
     expect(load).toMatchObject({ of: 'percent', top: 100, lines: [{ values: [97] }] });
-    expect(memory).toMatchObject({ of: 'gpuMemory', top: 80, lines: [{ values: [60] }] });
+    expect(memory).toMatchObject({ of: 'size', top: 81_920 * 1_048_576, lines: [{ values: [61_440 * 1_048_576] }] });
     expect(cpu).toMatchObject({ of: 'percent', lines: [{ values: [40] }] });
     expect(others).toEqual([]);
+  });
+
+  it('have an axis up to the instance’s memory if it is known', () => {
+    const points = [measured(0, { memoryUsedBytes: 21e9 })];
+    expect(chartsOf({ stepSeconds: 10, points }, 64).charts.at(-1)).toMatchObject({ of: 'size', top: 64e9 });
+    expect(chartsOf({ stepSeconds: 10, points }).charts.at(-1)).toMatchObject({ of: 'size', top: null });
   });
 
   it('have units that follow their values', () => {
     const texts = [0, 999, 4_310, 999_960, 2_500_000_000].map((value) => valueText(value, 'rate'));
     expect(texts).toEqual(['0 B/s', '999 B/s', '4.3 kB/s', '1.0 MB/s', '2.5 GB/s']);
-    expect(valueText(0.5, 'gpuMemory')).toBe('512 MiB');
-    expect(valueText(79.6, 'gpuMemory')).toBe('79.6 GiB');
     expect(valueText(null, 'percent')).toBe('–');
   });
 

@@ -13,8 +13,10 @@ export const texts: typeof english = {
   addCredit: 'Guthaben aufladen',
   askForCredit: 'Betreiber um Guthaben bitten',
   askForCreditWhy: (account) => <>Der Betreiber dieses Dienstes schreibt es Ihrem Konto {account} gut.</>,
+  waiting: 'wartet auf den Betreiber',
+  copyAccount: 'Konto-ID kopieren',
   keyStep: 'SSH-Schlüssel hinzufügen',
-  keyWhy: (tool) => <>Der private Teil öffnet jede Instanz. Ein mit {tool} erstellter Schlüssel genügt.</>,
+  keyWhy: (tool) => <>Der private Teil öffnet jede Instanz. Sie erstellen einen mit {tool}.</>,
   addKey: 'SSH-Schlüssel hinzufügen',
   rentStep: 'Erste Instanz mieten',
   rentWhy:
@@ -94,7 +96,7 @@ export const texts: typeof english = {
   figures: {
     balance: 'Guthaben',
     burn: 'Aktuelle Kosten',
-    month: 'Diesen Monat (UTC)',
+    month: 'Dieser Monat (UTC)',
     forecast: 'Monatsprognose',
   },
   paidFor: (running, stopped, volumes) =>

@@ -29,7 +29,6 @@ export const texts: typeof english = {
   withCount: (name, count) => `${name} (${number(count)})`,
   count: (count) => plural(count, { one: '1 Instanz', other: `${number(count)} Instanzen` }),
   found: (count, all) => `${number(count)} von ${number(all)} Instanzen`,
-  withoutVolumes: 'ohne Volumes',
   noneFound: 'Keine passenden Instanzen',
   noneFoundHint: 'Entfernen Sie einen Filter oder suchen Sie nach etwas anderem.',
 
@@ -47,9 +46,8 @@ export const texts: typeof english = {
   startSelecting: 'Auswählen',
   list: 'diese Liste',
   total: 'Summe',
+  totalWithoutVolumes: 'Summe ohne Volumes',
   runningOf: (count) => plural(count, { one: '1 läuft', other: `${number(count)} laufen` }),
   gpusOf: (count) => plural(count, { one: '1 GPU', other: `${number(count)} GPUs` }),
-  noData: 'keine Daten',
   noAgent: 'Kein Host-Agent: Die Maschine meldet keine Auslastung',
-  noLoad: 'Keine Messung in der letzten Minute',
 };

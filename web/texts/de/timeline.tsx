@@ -5,7 +5,7 @@ export const texts: typeof english = {
   title: 'Verlauf',
   today: 'Heute',
   yesterday: 'Gestern',
-  after: (time) => `nach ${time}`,
+  after: (time) => `${time} später`,
   none: 'Noch keine Ereignisse.',
   reading: 'Der Verlauf wird geladen …',
   older: 'Ältere anzeigen',

@@ -19,7 +19,7 @@ export const texts = {
   more: 'More filters',
   moreSet: (count: number) => `More filters (${count})`,
   rented: 'Rented',
-  ran: 'Ran',
+  ran: 'Ran for',
   totalShown: 'Total shown',
   gpuRate: 'GPU USD/h',
   rateMeans: 'GPU price fixed when you rented the instance',

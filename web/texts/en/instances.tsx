@@ -30,7 +30,6 @@ export const texts = {
   withCount: (name: string, count: number) => `${name} (${number(count)})`,
   count: (count: number) => plural(count, { one: '1 instance', other: `${number(count)} instances` }),
   found: (count: number, all: number) => `${number(count)} of ${number(all)} instances`,
-  withoutVolumes: 'without volumes',
   noneFound: 'No matching instances',
   noneFoundHint: 'Remove a filter or search for something else.',
 
@@ -48,9 +47,8 @@ export const texts = {
   startSelecting: 'Select',
   list: 'this list',
   total: 'Total',
+  totalWithoutVolumes: 'Total, without volumes',
   runningOf: (count: number) => `${number(count)} running`,
   gpusOf: (count: number) => plural(count, { one: '1 GPU', other: `${number(count)} GPUs` }),
-  noData: 'no data',
   noAgent: 'No host agent: the machine reports no load',
-  noLoad: 'No measurement in the last minute',
 };

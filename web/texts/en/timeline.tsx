@@ -4,7 +4,7 @@ export const texts = {
   title: 'Timeline',
   today: 'Today',
   yesterday: 'Yesterday',
-  after: (time: string) => `after ${time}`,
+  after: (time: string) => `${time} later`,
   none: 'No events yet.',
   reading: 'Loading the timeline …',
   older: 'Show older',
