@@ -49,7 +49,7 @@ describe("an instance's load in Chromium", needs('chromium'), () => {
     await section.getByRole('button', { name: 'GPU 0 97%' }).waitFor();
     await section.getByRole('button', { name: 'GPU 1 0%' }).waitFor();
     await section.locator('figure', { hasText: 'CPU' }).getByText('40%').waitFor();
-    await section.locator('figure', { hasText: 'GPU memory' }).getByRole('button', { name: 'GPU 0 10.7 GB' }).waitFor();
+    await section.locator('figure', { hasText: 'GPU memory' }).getByRole('button', { name: 'GPU 0 10.0 GB' }).waitFor();
     expect(await section.locator('figure').count()).toBe(7);
     // The first four charts are shown, and the others are folded.
     await section.getByText('More charts and table').click();
@@ -63,7 +63,7 @@ describe("an instance's load in Chromium", needs('chromium'), () => {
     expect(await section.getByRole('button', { name: 'GPU 0 97%' }).getAttribute('aria-pressed')).toBe('false');
     await expect.poll(() => drawn(page, 'GPU load'), { timeout: SOON_MS }).toBeLessThan(whole);
     await section.getByRole('columnheader', { name: 'GPU load: GPU 0' }).waitFor();
-    await section.getByRole('cell', { name: '10.7 GB' }).first().waitFor();
+    await section.getByRole('cell', { name: '10.0 GB' }).first().waitFor();
 
     await expectSound(page);
 
@@ -72,7 +72,7 @@ describe("an instance's load in Chromium", needs('chromium'), () => {
     await report(load(0, 55));
     await section.getByRole('button', { name: 'GPU 0 55%' }).waitFor();
     await section.getByRole('link', { name: '2 d', exact: true }).click();
-    await section.getByRole('button', { name: 'GPU 0 10.7 GB' }).waitFor();
+    await section.getByRole('button', { name: 'GPU 0 10.0 GB' }).waitFor();
     expect(page.url()).toContain('range=2d');
     expect(complaints).toEqual([]);
     expect(requests.map((request) => new URL(request.url()).origin)).not.toContainEqual(

@@ -74,11 +74,11 @@ describe('the market page in Chromium', needs('chromium'), () => {
       const slugs: string[] = [];
       expect(shown).toHaveLength(tiers.length);
       for (const [place, tier] of tiers.entries()) {
-        const text = shown[place]!;
-        const model = pricing.data.find((each: Priced) => text.startsWith(`${each.name}\n`));
+        const lines = shown[place]!.split(/\s*\n\s*/);
+        const model = pricing.data.find((each: Priced) => each.name === lines[0]);
         expect(model.tier).toBe(tier);
         slugs.push(model.slug);
-        expect(text).toContain(`${model.pricePerGpuHour.onDemand.toFixed(2)} USD per GPU-hour`);
+        expect(lines.join(' ')).toContain(`${model.pricePerGpuHour.onDemand.toFixed(2)} USD per GPU-hour`);
       }
       const links = page.getByRole('link', { name: /: \d+ GPUs? free$/ });
       await expect.poll(() => links.count(), { timeout: SOON_MS }).toBe(offerSearch.regions.length);

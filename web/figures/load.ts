@@ -38,8 +38,9 @@ export interface LoadCharts {
 /** Maximum number of lines in a chart. If there are more GPUs, their mean is drawn instead. */
 const MAX_LINES = 5;
 const PERCENT = 100;
-const MIB = 1_048_576;
 const GB = 1_000_000_000;
+/** Drivers count a GPU's memory in MiB, but models are named after GiB. So a card of 24 GB has 24 GB here. */
+const GPU_MB = GB / 1_024;
 
 /**
  * Returns the charts that contain a known value, most important first, each with only the lines that do. `ramGb` is the
@@ -69,7 +70,7 @@ export function chartsOf({ stepSeconds, points }: Metrics, ramGb: number | null 
   };
   const areMeans = stepSeconds > 10 && places.length === 1;
   const most = areMeans ? [line(texts.most, ({ gpus }) => gpus[0]?.busyMaxPercent ?? null)] : [];
-  const inBytes = (mib: number | null | undefined) => (mib == null ? null : mib * MIB);
+  const inBytes = (mib: number | null | undefined) => (mib == null ? null : mib * GPU_MB);
   const total = Math.max(0, ...points.flatMap(({ gpus }) => gpus.map(({ memoryTotalMb }) => memoryTotalMb ?? 0)));
   const all: LoadChart[] = [
     {
@@ -81,7 +82,7 @@ export function chartsOf({ stepSeconds, points }: Metrics, ramGb: number | null 
     {
       title: texts.gpuMemory,
       of: 'size',
-      top: total === 0 ? null : total * MIB,
+      top: total === 0 ? null : total * GPU_MB,
       lines: ofGpus(({ memoryUsedMb }) => inBytes(memoryUsedMb)),
     },
     { title: texts.cpu, of: 'percent', top: PERCENT, lines: [line(texts.cpu, ({ cpuPercent }) => cpuPercent)] },

@@ -9,5 +9,5 @@ export function usePageClass(...names: readonly string[]): void {
     const { classList } = document.documentElement;
     classList.add(...names);
     return () => classList.remove(...names);
-  }, []);
+  }, [names.join(' ')]);
 }

@@ -78,23 +78,19 @@ export function Connect({ instance: { id }, links: { data, error }, read }: Conn
           </a>
         )}
       </div>
-      {read !== null && (
+      {read !== null && (read.ssh !== null || ports[0] !== undefined) && (
         <dl class="ways">
-          <div>
-            <dt>{words.ssh}</dt>
-            {read.ssh === null ? (
-              <dd>
-                <span class="small quiet">{texts.noSsh}</span>
-              </dd>
-            ) : (
+          {read.ssh !== null && (
+            <div>
+              <dt>{words.ssh}</dt>
               <dd>
                 <code class="command mono" title={read.ssh.command}>
                   {read.ssh.command}
                 </code>
                 <Copy text={read.ssh.command} label={texts.copyCommand} isIcon />
               </dd>
-            )}
-          </div>
+            </div>
+          )}
           {ports[0] !== undefined && (
             <div>
               <dt>{words.web}</dt>

@@ -54,7 +54,8 @@ const WHOLE_LINE = -1;
 export function Logs({ id }: { id: string }) {
   const log = useMemo(() => followLog(id), [id]);
   useEffect(() => log.end, [log]);
-  usePageClass('filled', 'one-window', 'live-inside');
+  // If the log fails, the page's own line shows whether the service is still connected.
+  usePageClass('filled', 'one-window', ...(log.error.value === null ? ['live-inside'] : []));
   const view = useRef<HTMLDivElement>(null);
   const isAtEnd = useSignal(true);
   const wanted = useSignal('');

@@ -82,8 +82,8 @@ export function SshKeys() {
 }
 
 /** Number of characters at a fingerprint's ends that a narrow screen shows. The first ones name the algorithm. */
-const START = 13;
-const END = 6;
+const START = 12;
+const END = 4;
 
 function Row({ sshKey: { type, fingerprint, comment, createdAt }, onRemove }: { sshKey: SshKey; onRemove(): void }) {
   const name = visible(comment) || fingerprint;

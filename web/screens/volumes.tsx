@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals';
-import { accrued, type Micro, micro, sum } from '../figures/money.js';
+import { accrued, type Micro, micro, rate, sum } from '../figures/money.js';
 import { fixed, number, percent } from '../figures/number.js';
 import { secondsOf } from '../figures/time.js';
 import { visible } from '../figures/visible.js';
@@ -126,7 +126,12 @@ function Figures({ of: volumes, pricePerGbHour }: FiguresProps) {
   const cost = volumes.reduce((all, { priceHr }) => all + micro(priceHr), 0n);
   const figures = [
     ['count', number(volumes.length), null, texts.unusedOf(unused)],
-    ['size', number(size), 'GB', pricePerGbHour !== null && texts.perGb(monthly(micro(pricePerGbHour)))],
+    [
+      'size',
+      number(size),
+      'GB',
+      pricePerGbHour !== null && texts.perGb(rate(accrued(micro(pricePerGbHour), SECONDS_PER_MONTH))),
+    ],
     [
       'stored',
       gigabytes(stored),

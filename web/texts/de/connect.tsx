@@ -5,7 +5,6 @@ export const texts: typeof english = {
   shell: (keys) => <>Für die SSH-Befehle genügt einer {keys}.</>,
   yourKeys: 'Ihrer SSH-Schlüssel',
   copyCommand: 'Befehl kopieren',
-  noSsh: 'Dieser Dienst bietet kein SSH.',
   copyAddress: 'Adresse kopieren',
   asRoot: (command) => <>Als root: {command}</>,
   tcp: (port, address) => (

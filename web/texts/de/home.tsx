@@ -101,8 +101,8 @@ export const texts: typeof english = {
   },
   paidFor: (running, stopped, volumes) =>
     listed([
-      [running, plural(running, { one: '1 läuft', other: `${number(running)} laufen` })],
-      [stopped, `${number(stopped)} angehalten`],
+      [running, plural(running, { one: '1\u00a0läuft', other: `${number(running)}\u00a0laufen` })],
+      [stopped, `${number(stopped)}\u00a0angehalten`],
       [volumes, plural(volumes, { one: '1 Volume', other: `${number(volumes)} Volumes` })],
     ]) || 'nichts läuft',
   noLimit: 'kein Monatslimit',

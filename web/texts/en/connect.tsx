@@ -5,7 +5,6 @@ export const texts = {
   shell: (keys: ComponentChildren) => <>The SSH commands work with any of {keys}.</>,
   yourKeys: 'your SSH keys',
   copyCommand: 'Copy command',
-  noSsh: 'This service offers no SSH.',
   copyAddress: 'Copy address',
   asRoot: (command: ComponentChildren) => <>As root: {command}</>,
   tcp: (port: number, address: ComponentChildren) => (

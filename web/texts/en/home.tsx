@@ -105,8 +105,8 @@ export const texts = {
   /** The items that the current cost is for. */
   paidFor: (running: number, stopped: number, volumes: number) =>
     listed([
-      [running, `${number(running)} running`],
-      [stopped, `${number(stopped)} stopped`],
+      [running, `${number(running)}\u00a0running`],
+      [stopped, `${number(stopped)}\u00a0stopped`],
       [volumes, plural(volumes, { one: '1 volume', other: `${number(volumes)} volumes` })],
     ]) || 'nothing running',
   noLimit: 'no monthly limit',
