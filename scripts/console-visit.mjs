@@ -78,7 +78,7 @@ export async function used(page) {
   await ticked.click();
   await page.locator('tbody .menu-button').first().click();
   await page.keyboard.press('Escape');
-  await page.getByRole('combobox', { name: 'Status' }).press('ArrowDown');
+  await page.getByRole('combobox', { name: 'Model' }).press('ArrowDown');
   await page.waitForTimeout(500);
   return { keys, all: (await take()).map(({ duration }) => duration) };
 }

@@ -3,5 +3,5 @@ import { Verify } from './screens/verify.js';
 
 const show = () => render(<Verify />, document.getElementById('root')!);
 
-// The font is part of the page. Text in another one would move when it is ready.
-void document.fonts.load(`1em ${getComputedStyle(document.body).fontFamily}`).then(show, show);
+// The fonts are part of the page, except a local fallback. Text in another one would move when they are ready.
+void Promise.allSettled([...document.fonts].map((face) => face.load())).then(show);
