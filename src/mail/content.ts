@@ -13,7 +13,6 @@ export interface MailBrand {
 /** Content-ID of the logo, which is attached so that showing it loads nothing from a server. */
 export const LOGO_ID = 'logo@mail';
 
-const INK = '#16181d';
 const QUIET = 'opacity:.7;font-size:14px';
 
 export function plainText({ lead, facts, paragraphs }: MailContent): string {
@@ -33,19 +32,19 @@ export function htmlPage({ lead, facts, paragraphs }: MailContent, { name, accen
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="color-scheme" content="light dark"></head>
 <body style="margin:0;padding:24px;font:16px/1.5 -apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif">
-<div style="max-width:560px;margin:0 auto;border-top:4px solid ${accent ?? INK};padding:24px 0">
+<div style="max-width:560px;margin:0 auto;border-top:4px solid ${accent ?? 'currentColor'};padding:24px 0">
 <p style="margin:0 0 24px;font-weight:600">${image}${escapeHtml(name)}</p>
 <h1 style="margin:0 0 16px;font-size:20px;line-height:1.3">${escapeHtml(lead)}</h1>
 ${rows.length === 0 ? '' : `<table cellspacing="0" style="margin:0 0 24px;border-collapse:collapse">${rows.join('')}</table>`}
-${paragraphs.map(paragraph).join('\n')}
+${paragraphs.map((each, index) => paragraph(each, index === 0 ? '' : QUIET)).join('\n')}
 </div></body></html>
 `;
 }
 
-function paragraph({ text, link }: Paragraph): string {
+function paragraph({ text, link }: Paragraph, style: string): string {
   const end =
     link === undefined
       ? ''
       : ` <a href="${escapeHtml(link.url)}" style="color:inherit;font-weight:600">${escapeHtml(link.label)}</a>`;
-  return `<p style="margin:0 0 8px;${QUIET}">${escapeHtml(text)}${end}</p>`;
+  return `<p style="margin:0 0 8px;${style}">${escapeHtml(text)}${end}</p>`;
 }

@@ -3,7 +3,7 @@ const LEVELS = [
   ['bad', /\b[A-Z]\w*(?:Error|Exception)\b/],
   ['warn', /\bwarn(?:ing)?\b/i],
 ] as const;
-/** A level is named at the beginning of a line. */
+/** Only the beginning of a line is searched, because programs name the level there. */
 const LEVEL_CHARACTERS = 120;
 
 /** Returns whether a line names an error or a warning, as programs do in the most common log formats. */

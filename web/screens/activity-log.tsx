@@ -186,6 +186,9 @@ const Day = ({ name, label }: { name: string; label: string }) => (
 function Rows({ entries }: { entries: readonly Entry[] }) {
   const names = useNames();
   const { what, about, who, via, from, when } = texts.columns;
+  // Rendered again once per day, not every second.
+  void useComputed(() => new Date(serverNow.value * 1_000).toDateString()).value;
+  const now = serverNow.peek();
   return (
     <Table
       isCards
@@ -194,9 +197,9 @@ function Rows({ entries }: { entries: readonly Entry[] }) {
       columns={[[what], [about], [who], [via], [from], [when, 'number']]}
     >
       {entries.map((entry, index) => {
-        const day = dayName(secondsOf(entry.at), serverNow.value);
+        const day = dayName(secondsOf(entry.at), now);
         const before = entries[index - 1];
-        const isNewDay = before === undefined || day !== dayName(secondsOf(before.at), serverNow.value);
+        const isNewDay = before === undefined || day !== dayName(secondsOf(before.at), now);
         return (
           <Fragment key={index}>
             {isNewDay && (

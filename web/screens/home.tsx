@@ -91,7 +91,8 @@ interface Step {
 
 /** Returns the first steps, which end with the first instance. */
 function stepsOf(known: Settled, read: HomeRead): readonly Step[] {
-  const isPaidHere = (read.topUpAssets?.length ?? 0) > 0;
+  // Null if it could not be read.
+  const isPaidHere = read.topUpAssets?.length !== 0;
   const account = <code>{read.account?.id}</code>;
   return [
     {

@@ -32,7 +32,7 @@ import { SshKeys } from './ssh-keys.js';
 
 type Key = NonNullable<ResultOf<typeof ApiKeys>['apiKeys']>[number];
 
-/** API keys, SSH keys, secrets and passkeys. They appear at once, because later ones would move the others. */
+/** API keys, SSH keys, secrets and passkeys. They appear together, because later ones would move the others. */
 export function Keys() {
   useTitle(screens['/keys']);
   const read = useRead(ApiKeys, {}, accountChanges);

@@ -41,7 +41,7 @@ export function Mail({ mail, isOffered, again }: Props) {
       say(texts.tested);
     });
   const items: MenuItem[] = [
-    ...(isMailed(mail) ? [{ name: texts.test, icon: 'bell', onChoose: () => void test() }] : []),
+    ...(isOffered && isMailed(mail) ? [{ name: texts.test, icon: 'bell', onChoose: () => void test() }] : []),
     {
       name: texts.delete,
       icon: 'trash-2',
@@ -62,7 +62,7 @@ export function Mail({ mail, isOffered, again }: Props) {
           {mail !== null && <span class="mono">{visible(mail.address)}</span>}
         </div>
         <p class="small quiet" role="status">
-          {mail !== null ? <State of={mail} /> : isOffered ? texts.none : texts.notOffered}
+          {!isOffered ? texts.notOffered : mail === null ? texts.none : <State of={mail} />}
         </p>
       </div>
       <div class="recipient-actions">

@@ -12,9 +12,15 @@ import { texts } from '../texts/en/webhooks.js';
 import { NoticeDialog } from './billing-settings.js';
 import { isMailed } from './mail.js';
 
+/** Events of instances other than the upcoming ones. */
+const OF_INSTANCES = [
+  ...['instance.running', 'instance.stopped', 'instance.failed'],
+  ...['instance.preempted', 'instance.destroyed', 'instance.gpu_missing'],
+];
+
 /** The notices, each with its icon and the beginnings of its events' types. */
 const NOTICES = [
-  ['instances', 'server', ['instance.']],
+  ['instances', 'server', OF_INSTANCES],
   ['ends', 'clock', ['instance.ending', 'instance.idle_soon', 'balance.ending']],
   ['low', 'wallet', ['balance.low']],
   ['credit', 'credit-card', ['balance.credited', 'balance.exhausted', 'topup.']],
@@ -31,7 +37,7 @@ interface Props {
 export function Notices({ of: { balanceNotice: below, sendsMail, mailAddress, webhooks }, onChanged }: Props) {
   const isEditing = useSignal(false);
   const hasMail = sendsMail || mailAddress !== null;
-  const mailed = mailAddress !== null && isMailed(mailAddress) ? [mailAddress] : [];
+  const mailed = sendsMail && mailAddress !== null && isMailed(mailAddress) ? [mailAddress] : [];
   const hooked = webhooks?.filter(({ pausedAt }) => pausedAt === null) ?? [];
   return (
     <section class="panel" aria-labelledby="notices">

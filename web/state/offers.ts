@@ -61,7 +61,7 @@ export function vramOf({ gpu, numGpus }: Offer): number | undefined {
 
 /**
  * The default if neither an order nor models are chosen. The classes are in order of demand, and each is sorted by
- * price. The list begins with one machine of each kind in the first page.
+ * price. The first class begins with one machine of each kind in its first page.
  */
 const BY_CLASS = 'CLASS';
 

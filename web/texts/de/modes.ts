@@ -7,11 +7,11 @@ export const texts: typeof english = {
     'Die Maschine ist für Sie reserviert, bis Sie die Instanz anhalten. Der Preis gilt für die gesamte Lebensdauer der Instanz.',
   // May break there on a narrow screen.
   interruptible: 'Unterbrech\u00adbar',
-  interruptibleBrief: 'Kann jederzeit angehalten werden',
+  interruptibleBrief: 'Kann ohne Vorwarnung angehalten werden',
   interruptibleMeaning:
     'Zum halben Preis. Wird die Maschine On-Demand oder reserviert gemietet, wird die Instanz sofort und ohne Vorwarnung angehalten. Ihr Speicherplatz bleibt erhalten und kostet weiter.',
   reserved: 'Reserviert',
-  reservedBrief: '3 Monate; früheres Ende kostet',
+  reservedBrief: '3 Monate; vorzeitiges Löschen kostet extra',
   reservedMeaning:
     '65 % des Preises für 3 Monate Laufzeit; die Zeit im angehaltenen Zustand zählt nicht. Wenn Sie früher löschen, zahlen Sie den bisherigen Rabatt zurück.',
 };

@@ -65,7 +65,7 @@ export const texts: typeof english = {
       ) = {closing}
     </>
   ),
-  log: 'Log',
+  log: 'Protokoll',
   notCovered: 'noch von keiner Prüfsumme abgedeckt',
   covered: (link, root) => `bis Glied ${link} von Prüfsumme ${root} abgedeckt`,
   invoiceHash: 'Hash auf der Rechnung',

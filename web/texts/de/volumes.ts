@@ -32,14 +32,17 @@ export const texts: typeof english = {
 
   how: 'So funktionieren Volumes',
   points: [
-    ['Automatisch gesichert', 'Alle paar Minuten, während eine Instanz das Volume nutzt, und immer, wenn sie anhält.'],
+    [
+      'Automatisch gesichert',
+      'Alle paar Minuten, während eine Instanz das Volume nutzt, und jedes Mal, wenn sie angehalten wird.',
+    ],
     [
       'Auf jeder Maschine nutzbar',
       'Mieten Sie mit dem Volume eine beliebige Maschine, die Container ausführt. Die Dateien sind da, bevor Ihr Programm startet.',
     ],
     [
       'Snapshots zum Wiederherstellen',
-      'Der letzte Snapshot jeder der letzten 24 Stunden und der letzten 7 Tage bleibt erhalten. Aus jedem können Sie ein neues Volume erstellen.',
+      'Für jede der letzten 24 Stunden und jeden der letzten 7 Tage bleibt der letzte Snapshot erhalten. Aus jedem können Sie ein neues Volume erstellen.',
     ],
   ],
 };

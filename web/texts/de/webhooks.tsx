@@ -21,7 +21,7 @@ export const texts: typeof english = {
   isUnused: 'unbenutzt',
   isFailing: 'gestört',
   testOf: (url) => `Test senden an ${url}`,
-  notices: 'Meldungen',
+  notices: 'Ereignisse',
   noticesWhat: 'Ereignisse, über die Empfänger benachrichtigt werden.',
   kinds: {
     instances: ['Instanzen', 'Start, Fehler, Anhalten, Verdrängung und Löschung'],

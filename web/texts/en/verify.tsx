@@ -48,7 +48,7 @@ export const texts = {
     balance: 'Balance',
     signature: 'Signature',
     inclusion: 'Inclusion',
-    roots: 'Roots',
+    roots: 'Log roots',
     consistency: 'Consistency',
     statements: 'Statements',
     unchecked: 'Unchecked',
