@@ -204,6 +204,10 @@ describe('the instance and money pages in Chromium', needs('chromium'), () => {
     await agent.report();
     const [machine] = await here.sql('select gpu from machine where id = $1', [agent.machineId]);
     const owner = await renter();
+    // The agent's first report is written within a second.
+    const search = `{ offerSearch(first: 100, filter: { gpus: ["${machine!.gpu}"], hasAgent: true }) { edges { node { machineId } } } }`;
+    const offered = async () => JSON.stringify((await owner.graphql(search)).body.data.offerSearch.edges);
+    await expect.poll(offered, { timeout: SOON_MS }).toContain(agent.machineId);
     await here.pages.with(`/deploy?gpu=${machine!.gpu}`, owner, async ({ page, requests }) => {
       await page.locator('.which').getByText(agent.machineId).waitFor();
       const quotes = requests.map((request) => request.postData() ?? '').filter((text) => /query Quote/.test(text));
