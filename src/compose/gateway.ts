@@ -121,7 +121,7 @@ export async function openGateway(
   const opened: Opened = [];
   try {
     const base = await openBase(config, clock, log, opened);
-    const { deps, tunnels, onFault } = await openUseCases(base);
+    const { deps, tunnels, onFault } = await openUseCases(base, settings.brand);
     const isTrusted = trustProxies(config.trustProxy);
     const openTunnel = (wanted: TunnelRequest) => tunnels.open(wanted);
     const webPorts = new WebFront({ deps, streamsUrl: config.streamsUrl, openTunnel, isTrusted, onFault });
@@ -210,7 +210,7 @@ async function openBase(config: Config, clock: Clock, log: Logger, opened: Opene
 }
 
 /** Creates the use cases' dependencies, including the tunnels into instances that are used to read logs. */
-async function openUseCases({ config, clock, log, database, traces, metrics, address, ssh }: Base) {
+async function openUseCases({ config, clock, log, database, traces, metrics, address, ssh }: Base, brand: Brand) {
   const logOutage = createOutageLog(log, 'background work failed and will be retried');
   const onFault = (error: unknown) =>
     isUnavailable(error) ? logOutage(unavailableReason(error)) : log.error({ err: error }, 'background work failed');
@@ -222,7 +222,7 @@ async function openUseCases({ config, clock, log, database, traces, metrics, add
     openLogs: (wanted, signal) => openLogs(wanted, signal),
     sealingKeys: sealingKeysOf(config),
     sendWebhook: createSender({ allowed: config.webhookNetworks }),
-    sendMail: await openMail(config, brandOf(config), log),
+    sendMail: await openMail(config, brand, log),
     modelHub: openModelHub(config),
     volumeStore: await openVolumeStore(config),
     restic: await findRestic(),

@@ -1,7 +1,7 @@
 import { escapeHtml } from '../domain/kernel/html.js';
 import type { MailContent, Paragraph } from '../domain/webhooks/rules/mail.js';
 
-/** How mails identify the operator. */
+/** The operator's identity in mails. */
 export interface MailBrand {
   name: string;
   /** Colour such as #0f766e. */

@@ -60,8 +60,8 @@ describe('console pages', needs('chromium'), () => {
          from gpu_price where snapshot_date = $1`,
         [first.date],
       );
-      const told = `${words('0.990', '2026-11-21', 77)}. First of 2 snapshots: ${first.price} on ${first.date}.`;
-      const chart = panel.getByRole('img', { name: told });
+      const summary = `${words('0.990', '2026-11-21', 77)}. First of 2 snapshots: ${first.price} on ${first.date}.`;
+      const chart = panel.getByRole('img', { name: summary });
       await chart.waitFor();
       await page.getByText('Market prices as of 21 Nov 2026').waitFor();
       await page

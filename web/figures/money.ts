@@ -4,7 +4,7 @@ import { GROUP, POINT } from './number.js';
 export type Micro = bigint;
 
 const SECONDS_PER_HOUR = 3_600n;
-const CENT = 10_000n;
+export const CENT: Micro = 10_000n;
 
 /** Converts the API's JSON number, which is exact to six decimals. */
 export function micro(usd: number): Micro {

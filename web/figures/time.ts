@@ -12,6 +12,7 @@ export const secondsOf = (instant: string): number => Math.floor(Date.parse(inst
 
 const day = new Intl.DateTimeFormat(locale, { weekday: 'long' });
 const wholeDay = new Intl.DateTimeFormat(locale, { weekday: 'long', day: 'numeric', month: 'long' });
+const dayOfYear = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'long', year: 'numeric' });
 const date = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', year: 'numeric' });
 const dateOfYear = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short' });
 const dateOnly = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: 'UTC' });
@@ -58,13 +59,38 @@ const unbroken = (text: string): string => text.replaceAll(' ', '\u00a0');
 /** Formats a date such as 2026-11-27: "27 Nov 2026". */
 export const dayText = (date: string): string => unbroken(dateOnly.format(new Date(`${date}T00:00:00Z`)));
 
-/** Formats a local day: "Today", "Yesterday", and otherwise "Tuesday, 24 November". */
+const localDay = (at: number): string => new Date(at * 1_000).toDateString();
+
+/**
+ * Formats a local day: "Today", "Yesterday", and otherwise "Tuesday, 24 November". In another year, the year replaces the
+ * weekday.
+ */
 export function dayName(at: number, now: number): string {
-  const then = new Date(at * 1_000).toDateString();
-  if (then === new Date(now * 1_000).toDateString()) return texts.thisDay;
-  return then === new Date((now - DAY) * 1_000).toDateString()
-    ? texts.dayBefore
-    : wholeDay.format(new Date(at * 1_000));
+  if (localDay(at) === localDay(now)) return texts.thisDay;
+  if (localDay(at) === localDay(now - DAY)) return texts.dayBefore;
+  const [then, today] = [new Date(at * 1_000), new Date(now * 1_000)];
+  return (then.getFullYear() === today.getFullYear() ? wholeDay : dayOfYear).format(then);
+}
+
+interface LocalDay<Row> {
+  /** The day, as an identifier that stays the same when rows are added. */
+  key: string;
+  /** The first row's time in seconds since 1970. */
+  at: number;
+  rows: Row[];
+}
+
+/** Groups rows that are in order of their times by local day. */
+export function byLocalDay<Row>(rows: readonly Row[], timeOf: (row: Row) => number): LocalDay<Row>[] {
+  const days: LocalDay<Row>[] = [];
+  for (const row of rows) {
+    const at = timeOf(row);
+    const key = localDay(at);
+    const last = days.at(-1);
+    if (last?.key === key) last.rows.push(row);
+    else days.push({ key, at, rows: [row] });
+  }
+  return days;
 }
 
 /** Formats a local time with seconds: "14:05:09". */

@@ -1,6 +1,7 @@
 import { computed, untracked, useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
+import { CENT } from '../figures/money.js';
 import { visible } from '../figures/visible.js';
 import { costNow, type Instance, rateOf } from '../state/account.js';
 import { modelName } from '../state/market.js';
@@ -38,8 +39,6 @@ export const RateCell = ({ instance }: { instance: Instance }) => (
     <Rate of={rateOf(instance)} />
   </td>
 );
-
-const CENT = 10_000n;
 
 /** The cell with the cost so far. It is drawn again once per cent, and on hover so that the exact amount is current. */
 export function CostCell({ instance }: { instance: Instance }) {

@@ -7,7 +7,10 @@ import { texts } from '../texts/en/instances.js';
 /** Reads the current loads when a list appears. Later ones come with the account's events. */
 export const useLoads = () => useEffect(() => void readLoads().catch(() => undefined), []);
 
-/** The cell with an instance's load, which is empty until a figure arrives. It is drawn again only if the load differs by a percent. */
+/**
+ * The cell with an instance's load, which is empty until a figure arrives. It is drawn again only if the load differs
+ * by a percent.
+ */
 export function LoadCell({ instance: { id, status, runtime } }: { instance: Instance }) {
   const text = useMemo(() => computed(() => textOf(loadNow(id))), [id]).value;
   // The first figure is drawn, and the others appear on hover.

@@ -2,7 +2,7 @@ import { useComputed, useSignal } from '@preact/signals';
 import type { ResultOf } from 'gql.tada';
 import { Fragment } from 'preact';
 import { useEffect } from 'preact/hooks';
-import { dayName, exactTime, secondsOf, timeToSecond } from '../figures/time.js';
+import { byLocalDay, dayName, exactTime, secondsOf, timeToSecond } from '../figures/time.js';
 import { visible } from '../figures/visible.js';
 import { Activity as ActivityDocument, SubjectNames } from '../graph/documents.js';
 import { Icon } from '../parts/icon.js';
@@ -196,21 +196,16 @@ function Rows({ entries }: { entries: readonly Entry[] }) {
       caption={texts.filters}
       columns={[[what], [about], [who], [via], [from], [when, 'number']]}
     >
-      {entries.map((entry, index) => {
-        const day = dayName(secondsOf(entry.at), now);
-        const before = entries[index - 1];
-        const isNewDay = before === undefined || day !== dayName(secondsOf(before.at), now);
-        return (
-          <Fragment key={index}>
-            {isNewDay && (
-              <tr class="day">
-                <th scope="rowgroup">{day}</th>
-              </tr>
-            )}
-            <Row entry={entry} names={names} />
-          </Fragment>
-        );
-      })}
+      {byLocalDay(entries, ({ at }) => secondsOf(at)).map(({ key, at, rows }) => (
+        <Fragment key={key}>
+          <tr class="day">
+            <th scope="rowgroup">{dayName(at, now)}</th>
+          </tr>
+          {rows.map((entry, index) => (
+            <Row key={index} entry={entry} names={names} />
+          ))}
+        </Fragment>
+      ))}
     </Table>
   );
 }

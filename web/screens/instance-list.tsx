@@ -2,6 +2,7 @@ import { computed, untracked, useSignal } from '@preact/signals';
 import { Component, type ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { requirementsOf } from '../figures/labels.js';
+import { CENT } from '../figures/money.js';
 import { statusOf, TONES } from '../figures/status.js';
 import { visible } from '../figures/visible.js';
 import { Amount, Rate } from '../parts/amount.js';
@@ -237,8 +238,6 @@ function Rows({ instances, filter, chosen, isSelecting, onChoose, onToggle, onEd
     </table>
   );
 }
-
-const CENT = 10_000n;
 
 /** The last row, with the sums of the columns. */
 function Total({ of: instances }: { of: readonly Instance[] }) {

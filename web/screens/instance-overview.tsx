@@ -38,6 +38,9 @@ export function Overview({ instance, read, start, onChanged }: OverviewProps) {
   const word = statusOf(instance);
   const isUsable = runtime !== null && (word === 'running' || word === 'unreachable');
   const links = useLinks(id, isUsable);
+  const load = runtime !== null && (
+    <InstanceLoad id={id} since={secondsOf(instance.createdAt)} ramGb={read?.machine?.ramGb ?? null} />
+  );
   return (
     <>
       <section class="panel next" aria-label={texts.state}>
@@ -50,9 +53,7 @@ export function Overview({ instance, read, start, onChanged }: OverviewProps) {
       {read !== null && read.volumes.length > 0 && (
         <InstanceVolumes instance={instance} volumes={read.volumes} onChanged={onChanged} />
       )}
-      {runtime !== null && word === 'running' && (
-        <InstanceLoad id={id} since={secondsOf(instance.createdAt)} ramGb={read?.machine?.ramGb ?? null} />
-      )}
+      {word === 'running' && load}
       {read !== null && (
         <div class="panel folds">
           {isUsable && <Access id={id} links={links} read={read} />}
@@ -61,9 +62,7 @@ export function Overview({ instance, read, start, onChanged }: OverviewProps) {
           <RecentEvents id={id} />
         </div>
       )}
-      {runtime !== null && word !== 'running' && word !== 'starting' && (
-        <InstanceLoad id={id} since={secondsOf(instance.createdAt)} ramGb={read?.machine?.ramGb ?? null} />
-      )}
+      {word !== 'running' && word !== 'starting' && load}
     </>
   );
 }

@@ -5,6 +5,7 @@ import { Icon } from '../parts/icon.js';
 import { Menu } from '../parts/menu.js';
 import { Failure } from '../parts/notice.js';
 import { usePageClass } from '../parts/use-page-class.js';
+import { keepChoice, keptChoice } from '../state/kept-choice.js';
 import { type Block, findIn, followLog, type LogLine, MAX_LINES, patternOf, TAIL } from '../state/log-lines.js';
 import { download } from '../state/save-file.js';
 import { texts } from '../texts/en/logs.js';
@@ -17,25 +18,11 @@ const hasTimes = signal(false);
 
 /** The choice to wrap lines is kept in the browser. At first, lines are wrapped except on a phone. */
 const WRAP = 'log-wrap';
-const isWrapped = signal(wrapsLines());
-
-function wrapsLines(): boolean {
-  try {
-    const kept = localStorage.getItem(WRAP);
-    if (kept !== null) return kept === 'yes';
-  } catch {
-    // The browser may not allow storage.
-  }
-  return !matchMedia('(max-width: 44rem)').matches;
-}
+const isWrapped = signal((keptChoice(WRAP) ?? (matchMedia('(max-width: 44rem)').matches ? 'no' : 'yes')) === 'yes');
 
 function toggleWrap(): void {
   isWrapped.value = !isWrapped.value;
-  try {
-    localStorage.setItem(WRAP, isWrapped.value ? 'yes' : 'no');
-  } catch {
-    // Without storage, the choice lasts as long as the page is open.
-  }
+  keepChoice(WRAP, isWrapped.value ? 'yes' : 'no');
 }
 
 const toggleTimes = () => {
@@ -299,7 +286,7 @@ function Lines({ block, wanted, chosen, isTimed }: LinesProps) {
 interface LineProps {
   line: LogLine;
   pattern: RegExp | null;
-  /** Index of the selected match in this line, or null if there is none. */
+  /** The selected match, counted from 0, or `WHOLE_LINE`. Null if nothing in this line is selected. */
   chosen: number | null;
   isTimed: boolean;
 }

@@ -24,7 +24,6 @@ export function Month({ read }: { read: MoneyRead | null }) {
   const by = query.value.get('by') === 'name' ? 'name' : 'model';
   const account = read?.account ?? null;
   const costs = read === null ? null : costsOf(read, by);
-  const total = costs && totalOf([...costs.rows, ...costs.rest]);
   return (
     <section class="panel" aria-labelledby="month">
       <div class="panel-head">
@@ -34,8 +33,8 @@ export function Month({ read }: { read: MoneyRead | null }) {
       {account !== null && (
         <Totals
           account={account}
-          spent={total?.spent ?? monthSpendNow.value}
-          projected={total?.forecast ?? forecast.value?.total ?? null}
+          spent={costs?.total.spent ?? monthSpendNow.value}
+          projected={costs?.total.forecast ?? forecast.value?.total ?? null}
         />
       )}
       <div class="month">
@@ -124,7 +123,7 @@ function rowsOf(read: MoneyRead, by: keyof typeof BY) {
   return read.account === null ? [] : monthRows(sumsOf(read, by), rates, secondsOf(read.account.asOf));
 }
 
-/** Returns the month's cost by model or by name and, separately, everything else. Null if any of it is refused. */
+/** Returns the month's cost by model or by name, separately everything else, and the total. Null if any of it is refused. */
 function costsOf(read: MoneyRead, by: keyof typeof BY) {
   const { account, instances: rented, month: spent } = read;
   if (account === null || rented === null || spent === null) return null;
@@ -137,10 +136,16 @@ function costsOf(read: MoneyRead, by: keyof typeof BY) {
     { key: texts.volumes, amount: micro(spent.volumes), rate: volumesRate },
     { key: texts.otherNames, amount: micro(spent.total) - named - micro(spent.volumes), rate: 0n },
   ].flatMap(({ key, amount, rate }) => monthRows([{ key, amount }], [{ key, amount: rate }], asOf));
-  return { rows, rest };
+  return { rows, rest, total: totalOf([...rows, ...rest]) };
 }
 
-function Sums({ costs: { rows, rest }, by }: { costs: NonNullable<ReturnType<typeof costsOf>>; by: keyof typeof BY }) {
+function Sums({
+  costs: { rows, rest, total },
+  by,
+}: {
+  costs: NonNullable<ReturnType<typeof costsOf>>;
+  by: keyof typeof BY;
+}) {
   if (rows.length === 0 && rest.length === 0)
     return (
       <Empty icon="calendar" title={texts.none}>
@@ -150,7 +155,7 @@ function Sums({ costs: { rows, rest }, by }: { costs: NonNullable<ReturnType<typ
   const all = [
     ...rows.map((row) => ({ ...row, key: by === 'model' ? modelName(row.key) : row.key })),
     ...rest,
-    { key: texts.total, ...totalOf([...rows, ...rest]) },
+    { key: texts.total, ...total },
   ];
   return (
     <Table

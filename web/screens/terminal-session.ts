@@ -4,6 +4,7 @@ import { FitAddon } from '@xterm/addon-fit';
 import { Terminal } from '@xterm/xterm';
 import { visible } from '../figures/visible.js';
 import { defineAdoptedStyle } from '../parts/adopted-style.js';
+import { keepChoice, keptChoice } from '../state/kept-choice.js';
 import { session } from '../state/session.js';
 import { TerminalLine } from '../state/terminal-line.js';
 
@@ -237,7 +238,7 @@ export class TerminalSession {
 }
 
 /** Whether terminals are read aloud. This is a single setting for all of them and is stored in the browser. */
-export const readsAloud = signal(remembered() === 'yes');
+export const readsAloud = signal(keptChoice(READER) === 'yes');
 
 const sessions = signal<readonly TerminalSession[]>([]);
 
@@ -313,22 +314,10 @@ function write(instance: string): void {
   }
 }
 
-function remembered(): string | null {
-  try {
-    return localStorage.getItem(READER);
-  } catch {
-    return null;
-  }
-}
-
 export function setReadsAloud(isOn: boolean): void {
   readsAloud.value = isOn;
   for (const each of sessions.peek()) each.readsAloud = isOn;
-  try {
-    localStorage.setItem(READER, isOn ? 'yes' : 'no');
-  } catch {
-    // Without storage, the setting applies to this page only.
-  }
+  keepChoice(READER, isOn ? 'yes' : 'no');
 }
 
 /** Closes all terminals when the session ends, so that the next account to sign in here sees none of them. */

@@ -206,7 +206,7 @@ function Shown({ of, onBegin }: { of: TerminalSession; onBegin(): void }) {
   );
 }
 
-const PHONE_KEYS: readonly (readonly [PhoneKey, string])[] = [
+const PHONE_KEY_LABELS: readonly (readonly [PhoneKey, string])[] = [
   ['interrupt', `${house.control}+C`],
   ['escape', 'Esc'],
   ['tab', 'Tab'],
@@ -233,7 +233,7 @@ function PhoneKeys({ of }: { of: TerminalSession }) {
       >
         {house.control}
       </button>
-      {PHONE_KEYS.map(([key, label]) => (
+      {PHONE_KEY_LABELS.map(([key, label]) => (
         <button
           key={key}
           type="button"
@@ -254,7 +254,9 @@ const keepFocus = (event: MouseEvent) => event.preventDefault();
 /** Part of the window's height that only a keyboard takes. */
 const KEYBOARD = 0.25;
 
-/** Publishes the area above a phone's keyboard to the style sheet, because the keyboard doesn't change the window's size. */
+/**
+ * Publishes the area above a phone's keyboard to the style sheet, because the keyboard doesn't change the window's size.
+ */
 function useVisibleArea(): void {
   useEffect(() => {
     const area = window.visualViewport;

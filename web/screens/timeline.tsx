@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { micro, rate, sum } from '../figures/money.js';
 import { fileSize } from '../figures/size.js';
-import { duration, exactTime, secondsOf, timeToSecond } from '../figures/time.js';
+import { byLocalDay, dayName, duration, exactTime, secondsOf, timeToSecond } from '../figures/time.js';
 import { visible } from '../figures/visible.js';
 import { Fold } from '../parts/fold.js';
 import { Icon } from '../parts/icon.js';
@@ -14,7 +14,6 @@ import { serverNow } from '../state/clock.js';
 import { keyNames, readKeyNames } from '../state/key-names.js';
 import { withQuery } from '../state/location.js';
 import { type TimelineEntry, useTimeline } from '../state/timeline.js';
-import { locale } from '../texts/en/locale.js';
 import { operations, refusals } from '../texts/en/operations.js';
 import { texts } from '../texts/en/timeline.js';
 
@@ -67,31 +66,6 @@ function mergeSaves(edges: readonly { cursor: string; node: TimelineEntry }[]): 
   for (const [index, before] of shown.slice(1).entries())
     shown[index]!.after = secondsOf(shown[index]!.node.at) - secondsOf(before.node.at);
   return shown;
-}
-
-const dayOf = (at: number) => new Date(at * 1_000).toDateString();
-
-/** Groups entries by their local day. */
-function daysOf(entries: readonly Shown[]): Shown[][] {
-  const days: Shown[][] = [];
-  for (const shown of entries) {
-    const last = days.at(-1);
-    if (last !== undefined && dayOf(secondsOf(last[0]!.node.at)) === dayOf(secondsOf(shown.node.at))) last.push(shown);
-    else days.push([shown]);
-  }
-  return days;
-}
-
-const weekday = new Intl.DateTimeFormat(locale, { weekday: 'long', day: 'numeric', month: 'long' });
-const dayOfYear = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'long', year: 'numeric' });
-const DAY = 86_400;
-
-/** Formats a local day: "Today", "Yesterday", "Tuesday 24 November". The year is only shown if it is another one. */
-function dayName(at: number, now: number): string {
-  if (dayOf(at) === dayOf(now)) return texts.today;
-  if (dayOf(at) === dayOf(now - DAY)) return texts.yesterday;
-  const [then, today] = [new Date(at * 1_000), new Date(now * 1_000)];
-  return (then.getFullYear() === today.getFullYear() ? weekday : dayOfYear).format(then);
 }
 
 /** Lists all events of an instance, newest first. */
@@ -167,11 +141,11 @@ export function RecentEvents({ id }: { id: string }) {
 
 const Entries = ({ of: entries }: { of: readonly Shown[] }) => (
   <div class="timeline">
-    {daysOf(entries).map((day) => (
-      <section key={dayOf(secondsOf(day[0]!.node.at))}>
-        <Day at={secondsOf(day[0]!.node.at)} />
+    {byLocalDay(entries, ({ node }) => secondsOf(node.at)).map(({ key, at, rows }) => (
+      <section key={key}>
+        <Day at={at} />
         <ol>
-          {day.map((shown) => (
+          {rows.map((shown) => (
             <Entry key={shown.cursor} {...shown} />
           ))}
         </ol>

@@ -1,5 +1,5 @@
 import { computed } from '@preact/signals';
-import { accrued, type Micro } from '../figures/money.js';
+import { accrued, CENT, type Micro } from '../figures/money.js';
 import { monthEnd } from '../figures/time.js';
 import { balanceNow, figures, monthSpendNow, reading } from './account.js';
 import { serverNow } from './clock.js';
@@ -10,8 +10,6 @@ export interface Forecast {
   /** Credit needed in addition to the balance, rounded up to whole cents. It is 0 if the balance suffices. */
   missing: Micro;
 }
-
-const CENT = 10_000n;
 
 /** The month's forecast, or null until the account is known. */
 export const forecast = computed<Forecast | null>(() => {

@@ -1,4 +1,5 @@
 import { effect, signal } from '@preact/signals';
+import { keepChoice, keptChoice } from './kept-choice.js';
 import { go } from './location.js';
 import { session } from './session.js';
 import { undoable, undoToast } from './toasts.js';
@@ -48,25 +49,9 @@ export const SHORTCUTS: readonly Shortcut[] = [
 const STORAGE_KEY = 'single-keys';
 
 /** Whether single-key shortcuts are active. Users with speech input may want to disable them (WCAG 2.1.4). */
-export const singleKeys = signal(readSetting());
+export const singleKeys = signal(keptChoice(STORAGE_KEY) !== 'off');
 
-function readSetting(): boolean {
-  try {
-    return localStorage.getItem(STORAGE_KEY) !== 'off';
-  } catch {
-    // The browser may not allow storage.
-    return true;
-  }
-}
-
-effect(() => {
-  try {
-    if (singleKeys.value) localStorage.removeItem(STORAGE_KEY);
-    else localStorage.setItem(STORAGE_KEY, 'off');
-  } catch {
-    // Without storage, the setting applies until the user leaves the page.
-  }
-});
+effect(() => keepChoice(STORAGE_KEY, singleKeys.value ? null : 'off'));
 
 /** Maximum time between the first and the second key. */
 const NEXT_KEY_MS = 1_500;

@@ -3,8 +3,6 @@ import { plural } from '../plural.js';
 
 export const texts: typeof english = {
   title: 'Verlauf',
-  today: 'Heute',
-  yesterday: 'Gestern',
   after: (time) => `${time} später`,
   none: 'Noch keine Ereignisse.',
   reading: 'Der Verlauf wird geladen …',

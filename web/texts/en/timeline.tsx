@@ -2,8 +2,6 @@ import { plural } from '../plural.js';
 
 export const texts = {
   title: 'Timeline',
-  today: 'Today',
-  yesterday: 'Yesterday',
   after: (time: string) => `${time} later`,
   none: 'No events yet.',
   reading: 'Loading the timeline …',
