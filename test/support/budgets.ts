@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { relative } from 'node:path';
@@ -9,21 +8,20 @@ declare module 'vitest' {
   interface TaskMeta {
     /** CPU-seconds of a test file, not counting PostgreSQL and the loading of modules. */
     cpuSeconds?: number;
+    /** What `referenceWork` took right after the file, in CPU milliseconds. */
+    referenceMs?: number;
   }
 }
 
-/** Maximum CPU-seconds for a test file of each tier on the machine of REFERENCE_MS. */
+/** Maximum CPU-seconds for a test file of each tier where `referenceWork` takes REFERENCE_MS. */
 const BUDGETS: Record<string, number> = { rules: 0.2, domain: 3, service: 5, programs: 15, hosts: 30, console: 30 };
-/** CPU time of `calibrate` on that machine. Slower machines get larger budgets. */
-const REFERENCE_MS = 95;
+/** Where the work takes longer, because the machine is slower or its cores are shared, budgets grow with it. */
+const REFERENCE_MS = 15;
 /**
- * A file fails the run above this multiple of its budget plus these seconds. The same file took up to 1.4 times as long
- * when other programs shared the cores, and a worker must compile code that it runs for the first time. Files of other
- * tiers mostly pay for programs such as engines and browsers, whose cost differs by a factor of up to 2 between
- * machines of the same speed.
+ * A file fails the run above this multiple of its budget plus these seconds. The same file took up to twice as long next
+ * to other files of its run, and a worker must compile code that it runs for the first time.
  */
-const TOLERANCE: Record<string, number> = { rules: 1.5, domain: 1.5, service: 1.5 };
-const TOLERANCE_OF_PROGRAMS = 2;
+const TOLERANCE = 2;
 const WARM_UP_SECONDS = 0.3;
 /** Above this load at the start, measurements mostly depend on other programs. */
 const LOAD_LIMIT = 4;
@@ -45,7 +43,7 @@ export class Budgets implements Reporter {
   }
 
   onTestRunEnd(modules: readonly TestModule[]): void {
-    const factor = Math.max(1, calibrate() / REFERENCE_MS);
+    const factor = slowness(modules);
     const isBusy = this.#loadAtStart > LOAD_LIMIT;
     // Longer random histories and more kills have no budget.
     const isLong = process.env.TEST_LONG !== undefined;
@@ -55,7 +53,7 @@ export class Budgets implements Reporter {
       const name = relative(this.#vitest.config.root, module.moduleId);
       const tier = name.split('/')[1]!;
       const budget = (BUDGETS[tier] ?? Number.POSITIVE_INFINITY) * factor;
-      const limit = budget * (TOLERANCE[tier] ?? TOLERANCE_OF_PROGRAMS) + WARM_UP_SECONDS;
+      const limit = budget * TOLERANCE + WARM_UP_SECONDS;
       return [{ name, cpuSeconds, budget, limit }];
     });
     this.#print(costs, factor);
@@ -105,13 +103,10 @@ function seconds(value: number): string {
   return value.toFixed(1);
 }
 
-/** Returns how many CPU milliseconds a fixed piece of work takes. */
-function calibrate(): number {
-  const start = process.cpuUsage();
-  let text = '';
-  for (let round = 0; round < 40_000; round += 1) text = createHash('sha256').update(text).digest('hex');
-  const { user, system } = process.cpuUsage(start);
-  return (user + system) / 1_000;
+/** Returns how much slower the run's processes were than the reference: the median after each file, at least 1. */
+function slowness(modules: readonly TestModule[]): number {
+  const times = modules.flatMap((module) => module.meta().referenceMs ?? []).sort((one, other) => one - other);
+  return Math.max(1, (times[Math.floor(times.length / 2)] ?? 0) / REFERENCE_MS);
 }
 
 interface Times {

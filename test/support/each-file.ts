@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, vi } from 'vitest';
 import { cpuSeconds } from './cpu.js';
 import { dropTestDatabases } from './database.js';
+import { timeReferenceWork } from './reference-work.js';
 
 let startedAt = 0;
 
@@ -18,6 +19,7 @@ afterAll(async ({}, { file }) => {
   clearSpies();
   await dropTestDatabases();
   file.meta.cpuSeconds = cpuSeconds() - startedAt;
+  file.meta.referenceMs = timeReferenceWork();
 });
 
 /**
