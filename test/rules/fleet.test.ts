@@ -82,8 +82,8 @@ describe('within', () => {
 
 describe('without', () => {
   it('returns every uncredited second, however the gaps are ordered or overlap', () => {
-    const span = { from: 10n, to: 20n };
-    const seconds = Array.from({ length: 16 }, (_, index) => BigInt(8 + index));
+    const span = { from: 10n, to: 15n };
+    const seconds = Array.from({ length: 10 }, (_, index) => BigInt(8 + index));
     const has = ({ from, to }: { from: bigint; to: bigint }, second: bigint) => from <= second && second < to;
     const gaps = seconds.flatMap((from) => seconds.filter((to) => to > from).map((to) => ({ from, to })));
     for (const one of gaps) {
