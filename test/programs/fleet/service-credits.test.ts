@@ -64,17 +64,24 @@ describe('a gateway', () => {
     let unbooked = 0;
     // Each round has its own machine, so no later outage can make up for a lost credit.
     for (const [round, { agent: returning }] of rented.entries()) {
-      // As if no heartbeats had arrived for that time.
-      await sleep(1_100);
-      await query(url, `update machine_heartbeat set seen_at = now() - interval '100 seconds' where machine_id = $1`, [
-        returning.machineId,
-      ]);
-      await allReport();
       // In every other round, the booking is forced to wait for its account. In the remaining rounds, the gateway is
       // killed at a random moment.
       const holder = round % 2 === 0 ? await connect(url) : null;
       await holder?.query('begin');
       await holder?.query('select 1 from account where id = $1 for update', [account.id]);
+      await expect
+        .poll(
+          async () => {
+            // As if no heartbeats had arrived for that time. One that is written only now hides it, so it is repeated.
+            const before = `update machine_heartbeat set seen_at = now() - interval '100 seconds' where machine_id = $1`;
+            await query(url, before, [returning.machineId]);
+            await allReport();
+            await sleep(1_100);
+            return query(url, 'select machine_id from machine_outage where machine_id = $1', [returning.machineId]);
+          },
+          { timeout: 20_000, interval: 0 },
+        )
+        .not.toEqual([]);
       if (holder === null) await sleep(Math.random() * 6_500);
       else await expect.poll(() => waiters(holder), { timeout: 10_000 }).toBeGreaterThan(0);
       await gateway.kill();
