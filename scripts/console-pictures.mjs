@@ -1,4 +1,6 @@
-// npm run console:pictures      writes the pictures for docs/console.md, using a temporary gateway with made-up rentals
+// npm run console:pictures                    writes the pictures for docs/console.md and the landing page, using a
+//                                             temporary gateway with made-up rentals
+// npm run console:pictures -- PREFIX          writes only the pictures whose names begin with PREFIX
 // The files are small because they have few colours and show at most one screen each.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
@@ -6,6 +8,8 @@ import { graphql, launchChromium, signIn } from './console-visit.mjs';
 import { withFreshGateway } from './fresh-gateway.mjs';
 
 const FOLDER = fileURLToPath(new URL('../docs/images', import.meta.url));
+const PRODUCT = fileURLToPath(new URL('../web/product', import.meta.url));
+const PRODUCT_QUALITY = 80;
 const RENTALS = [
   { gpus: ['h100-sxm'], template: 'pytorch', mode: 'ON_DEMAND' },
   { gpus: ['rtx-4090'], template: 'ghcr.io/acme/train:1.2', mode: 'RESERVED' },
@@ -38,6 +42,11 @@ const pictures = (id) => [
   { name: 'console-sign-in', path: '/sign-in', signedIn: false },
   { name: 'console-sign-in-narrow', path: '/sign-in', signedIn: false, narrow: true, dark: true },
 ];
+
+/** The pictures on the landing page, one for each language and theme. */
+const PRODUCT_PICTURES = ['en', 'de'].flatMap((locale) =>
+  [false, true].map((dark) => ({ name: `${locale}-${dark ? 'dark' : 'light'}`, locale, dark })),
+);
 
 async function rentSome(gateway) {
   const ids = [];
@@ -83,10 +92,35 @@ async function take(browser, gateway, { name, path, signedIn = true, dark = fals
   await context.close();
 }
 
+async function takeProduct(browser, gateway, { name, locale, dark }) {
+  const context = await browser.newContext({
+    viewport: { width: 1120, height: 700 },
+    deviceScaleFactor: 2,
+    colorScheme: dark ? 'dark' : 'light',
+    reducedMotion: 'reduce',
+    locale,
+    timezoneId: 'Europe/Berlin',
+  });
+  await signIn(context, gateway);
+  const page = await context.newPage();
+  await page.goto(`${gateway.address}/deploy?gpu=rtx-4090&template=pytorch&mode=RESERVED`);
+  await page.locator('main .primary').first().waitFor();
+  await page.waitForLoadState('load');
+  await page.waitForTimeout(2_000);
+  const session = await context.newCDPSession(page);
+  const { data } = await session.send('Page.captureScreenshot', { format: 'webp', quality: PRODUCT_QUALITY });
+  await writeFile(`${PRODUCT}/${name}.webp`, Buffer.from(data, 'base64'));
+  await context.close();
+}
+
+const [prefix = ''] = process.argv.slice(2);
+const isWanted = ({ name }) => name.startsWith(prefix);
 await mkdir(FOLDER, { recursive: true });
+await mkdir(PRODUCT, { recursive: true });
 await withFreshGateway(async (gateway) => {
   const id = await rentSome(gateway);
   const browser = await launchChromium();
-  for (const picture of pictures(id)) await take(browser, gateway, picture);
+  for (const picture of pictures(id).filter(isWanted)) await take(browser, gateway, picture);
+  for (const picture of PRODUCT_PICTURES.filter(isWanted)) await takeProduct(browser, gateway, picture);
   await browser.close();
 });

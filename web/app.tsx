@@ -4,7 +4,6 @@ import { loaded } from './parts/loaded.js';
 import { Overlays } from './parts/overlays.js';
 import { StatusLine } from './parts/status-line.js';
 import { FirstSight } from './screens/first-sight.js';
-import { Home } from './screens/home.js';
 import { SignIn } from './screens/sign-in.js';
 import { deployPathOfOld } from './state/deploy-link.js';
 import { FILTER_NAMES } from './state/filters.js';
@@ -14,10 +13,14 @@ import { startShortcuts } from './state/shortcuts.js';
 import { useTitle } from './state/title.js';
 import { texts } from './texts/en/house.js';
 
+const loadHome = async () => (await import('./screens/home.js')).Home;
 const loadInstance = async () => (await import('./screens/instance.js')).InstanceScreen;
 const loadInstances = async () => (await import('./screens/instances.js')).Instances;
 const loadMachines = async () => (await import('./screens/machines.js')).Machines;
 const loadMoney = async () => (await import('./screens/money.js')).Money;
+// Visitors don't need it. For others, it arrives together with the session.
+if (isExpectedIn()) void loadHome().catch(() => {});
+const Home = loaded(loadHome);
 const InstanceScreen = loaded<{ id: string }>(loadInstance);
 const Instances = loaded<{ id: string }>(loadInstances);
 const Machines = loaded(loadMachines);
@@ -34,7 +37,8 @@ export function App() {
   useEffect(startShortcuts, []);
   useEffect(() => {
     // Frequently used screens are fetched ahead of time, so that they open immediately, even without a connection.
-    if (session.value === 'in') void Promise.allSettled([loadMachines(), loadInstances(), loadInstance(), loadMoney()]);
+    if (session.value === 'in')
+      void Promise.allSettled([loadHome(), loadMachines(), loadInstances(), loadInstance(), loadMoney()]);
   }, [session.value]);
   return (
     <>

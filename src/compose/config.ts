@@ -382,6 +382,15 @@ export const SETTINGS = {
     about: 'Postal address and tax number for invoices, with lines separated by |.',
     domain: true,
   },
+  OPERATOR_CONTACT: {
+    group: 'Billing',
+    /** URL with the scheme mailto or https. */
+    name: 'operatorContact',
+    takes: text('an email address or an https URL of at most 500 characters', readContact),
+    unset: 'the console names no contact',
+    about: 'Email address or https URL at which renters ask for credit.',
+    domain: true,
+  },
   PROOF_ROOT_FILE: {
     group: 'Billing',
     name: 'proofRootFile',
@@ -627,6 +636,15 @@ function readSender(input: string): string | undefined {
   const [, name = '', address = ''] = /^(?:([\w .-]{1,60}) )?<?([^<>\s]+)>?$/.exec(input) ?? [];
   if (!isMailAddress(address)) return undefined;
   return name === '' ? address : `${name} <${address}>`;
+}
+
+function readContact(input: string): string | undefined {
+  const at = input.lastIndexOf('@');
+  // Escapes characters such as ?, which would begin the message's subject or text.
+  if (isMailAddress(input)) return `mailto:${encodeURIComponent(input.slice(0, at))}${input.slice(at)}`;
+  if (input.length > 500 || !URL.canParse(input)) return undefined;
+  const { protocol, username, password, href } = new URL(input);
+  return protocol === 'https:' && username + password === '' ? href : undefined;
 }
 
 function readName(input: string): string | undefined {

@@ -7,17 +7,24 @@ import { scratchFolder } from '../support/scratch.js';
 import { needs } from '../support/tools.js';
 
 const NAME = 'Acme <i>&</i> Sons';
+const CONTACT = 'a+b?cc=x@example.com';
 const LOGO =
   '<svg xmlns="http://www.w3.org/2000/svg" width="24" height="12"><script>document.title = "hacked"</script></svg>';
 
-describe("the operator's name, accent and logo", needs('chromium'), () => {
+describe("the operator's name, accent, logo and contact", needs('chromium'), () => {
   const folder = scratchFolder('brand-');
   let here: OpenConsole;
 
   beforeAll(async () => {
     const logo = join(folder, 'logo.svg');
     writeFileSync(logo, LOGO);
-    here = await OpenConsole.open({ OPERATOR_NAME: NAME, CONSOLE_ACCENT: '#0a0', CONSOLE_LOGO: logo });
+    here = await OpenConsole.open({
+      OPERATOR_NAME: NAME,
+      CONSOLE_ACCENT: '#0a0',
+      CONSOLE_LOGO: logo,
+      OPERATOR_CONTACT: CONTACT,
+      SSH_PORT: '',
+    });
   });
   afterAll(async () => {
     await here?.close();
@@ -56,5 +63,19 @@ describe("the operator's name, accent and logo", needs('chromium'), () => {
         },
         { scheme },
       );
+  });
+
+  it('lead to credit by email, without a step for SSH if the service has none', async () => {
+    const owner = await here.renter('0');
+    await here.pages.with('/', owner, async ({ page }) => {
+      const steps = page.getByRole('region', { name: 'First steps' });
+      await steps.getByText('0 of 2 done').waitFor();
+      const href = await steps.getByRole('link', { name: 'Ask for credit' }).getAttribute('href');
+      expect(href).toBe(`mailto:a%2Bb%3Fcc%3Dx@example.com?subject=Credit%20for%20account%20${owner.accountId}`);
+      await steps.getByRole('link', { name: CONTACT }).waitFor();
+      expect(await page.locator('main .primary').allInnerTexts()).toEqual(['Ask for credit']);
+      await page.goto(`${here.gateway.address}/billing`);
+      expect(await page.locator('main').getByRole('link', { name: CONTACT }).getAttribute('href')).toBe(href);
+    });
   });
 });

@@ -34,6 +34,7 @@ describe('the Home screen', needs('chromium'), () => {
       await steps.getByText('Ask the operator for credit').waitFor();
       await steps.getByText(owner.accountId).waitFor();
       await steps.getByText('0 of 3 done').waitFor();
+      await steps.getByRole('button', { name: 'Copy account id' }).waitFor();
       expect(await page.locator('main .primary').allInnerTexts()).toEqual(['Add SSH key']);
       expect(await page.locator('[data-figure]').count()).toBe(0);
       await page.getByRole('heading', { name: 'Choose a GPU to get started' }).waitFor();

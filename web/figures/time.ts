@@ -106,6 +106,9 @@ export function utcTime(at: number): string {
 /** Formats a UTC time without its year: "1 Nov, 14:05". */
 export const utcMoment = (at: number): string => momentUtc.format(new Date(at * 1_000));
 
+/** Formats a span of UTC times without their year: "1 Nov, 14:05 – 15:30". */
+export const utcSpan = (from: number, to: number): string => momentUtc.formatRange(from * 1_000, to * 1_000);
+
 /** Formats a UTC day without its year: "1 Nov". */
 export const utcDay = (date: string): string => dateUtc.format(new Date(`${date}T00:00:00Z`));
 

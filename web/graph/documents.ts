@@ -859,8 +859,12 @@ export const Money = graphql(
   query Money($days: Date!, $named: Int, $month: Date!, $names: Int, $from: DateTime!, $to: DateTime) {
     account {
       ...AccountFields
+      id
       monthlyLimit
       limitReachedAt
+    }
+    volumes {
+      id
     }
     balanceNotice
     billingDetails {

@@ -15,6 +15,8 @@ const [MIN_HEIGHT, LEFT, RIGHT, BOTTOM, TOP] = [220, 44, 20, 24, 24];
 /** Minimum end of the axis, so that its marks are whole cents. */
 const MIN_TOP_USD = 0.05;
 const LETTERS = 'abcde';
+/** Maximum width of a bar. */
+const MAX_BAR_PX = 40;
 /** Width of a day's label under the axis, including its margin. */
 const LABEL_PX = 56;
 
@@ -32,6 +34,7 @@ export function Bars({ days, label }: { days: readonly Day[]; label: string }) {
   const y = (value: number) => height - BOTTOM - (value / values.at(-1)!) * (height - BOTTOM - TOP);
   // A folded or hidden chart has no width.
   const step = Math.max(1, (width - LEFT - RIGHT) / days.length);
+  const bar = Math.min(step * 0.72, MAX_BAR_PX);
   const every = Math.ceil(LABEL_PX / step);
   return (
     <div ref={frame} class="bars">
@@ -53,9 +56,9 @@ export function Bars({ days, label }: { days: readonly Day[]; label: string }) {
                   size > 0 && (
                     <rect
                       class={`bar ${LETTERS[kind]}`}
-                      x={x + step * 0.14}
+                      x={x + (step - bar) / 2}
                       y={top}
-                      width={step * 0.72}
+                      width={bar}
                       height={Math.max(size, 0.75)}
                     />
                   )

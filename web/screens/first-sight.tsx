@@ -1,17 +1,17 @@
 import { useComputed, useSignal } from '@preact/signals';
 import { loneRate, micro, rate } from '../figures/money.js';
 import { number } from '../figures/number.js';
-import { dayText } from '../figures/time.js';
 import { Icon } from '../parts/icon.js';
 import { ModelName } from '../parts/model-name.js';
 import { Failure } from '../parts/notice.js';
 import { changeOf, Sparkline } from '../parts/sparkline.js';
 import { Table } from '../parts/table.js';
-import { type Model, models, modelsOf, regionName, sheet, sheetError, useMarket } from '../state/market.js';
+import { type Model, marketAge, models, modelsOf, regionName, sheet, sheetError, useMarket } from '../state/market.js';
 import { MODES } from '../state/modes.js';
 import { useTitle } from '../state/title.js';
 import { type Trends, useTrends } from '../state/trends.js';
 import { texts } from '../texts/en/first-sight.js';
+import { texts as product } from '../texts/en/product.js';
 import { FreeFigures, useFreeNow } from './free-now.js';
 import { WorldMap } from './map.js';
 
@@ -52,7 +52,7 @@ export function FirstSight() {
         <WorldMap free={free.regions} />
         <TopRegions free={free.regions} />
       </section>
-      <Reasons />
+      <Product />
       <Sheet trends={trends} />
     </div>
   );
@@ -66,7 +66,7 @@ function Leading({ trends }: { trends: Trends }) {
       {/* Reserves the cards' height before the sheet is known. */}
       {sheet.value === null && CLASSES.map((tier) => <li key={tier} class="panel" aria-hidden="true" />)}
       {leading.map((model) => {
-        const { slug, name, vramGb, availableGpus, pricePerGpuHour } = model;
+        const { slug, name, vramGb, availableGpus, pricePerGpuHour, marketMedian } = model;
         return (
           <li key={slug} class="panel">
             <div class="row between">
@@ -78,6 +78,14 @@ function Leading({ trends }: { trends: Trends }) {
               <span class="quiet">{texts.perGpuHour}</span>
             </p>
             <dl class="leading-modes small">
+              {marketMedian !== null && (
+                <div>
+                  <dt>{texts.market}</dt>
+                  <dd>
+                    <s>{rate(micro(marketMedian))}</s>
+                  </dd>
+                </div>
+              )}
               {CHEAPER_MODES.map(({ price, name: mode }) => (
                 <div key={price}>
                   <dt>{mode}</dt>
@@ -102,18 +110,24 @@ function Leading({ trends }: { trends: Trends }) {
   );
 }
 
-/** Gives three reasons to choose this service. */
-function Reasons() {
+/** Gives three reasons to choose this service, next to a picture of it. */
+function Product() {
   return (
-    <ul class="reasons">
-      {texts.reasons.map(([icon, title, text]) => (
-        <li key={title}>
-          <Icon name={icon} />
-          <h2>{title}</h2>
-          <p class="quiet">{text}</p>
-        </li>
-      ))}
-    </ul>
+    <section class="product" aria-label={texts.console}>
+      <ul class="reasons">
+        {texts.reasons.map(([icon, title, text]) => (
+          <li key={title}>
+            <Icon name={icon} />
+            <h2>{title}</h2>
+            <p class="quiet">{text}</p>
+          </li>
+        ))}
+      </ul>
+      <picture class="product-picture">
+        <source media="(prefers-color-scheme: dark)" srcset={product.dark} />
+        <img src={product.light} alt={product.alt} width={1120} height={700} loading="lazy" decoding="async" />
+      </picture>
+    </section>
   );
 }
 
@@ -160,39 +174,45 @@ function Sheet({ trends }: { trends: Trends }) {
       <div class="panel-head">
         <h2 id="prices-name">{texts.priceSheet}</h2>
         <p class="small quiet">
-          {sheet.value === null ? texts.perGpuHour : texts.marketOf(dayText(sheet.value.pricing.marketSnapshot))}
+          {texts.perGpuHour}
+          {marketAge.value !== null && ` · ${marketAge.value}`}
         </p>
       </div>
       <Table
-        class="price-sheet"
+        class="price-sheet market-sheet"
         caption={texts.caption}
         columns={[
           [texts.gpu],
           [texts.vram, 'number', 'wide-only'],
-          [texts.freeGpus, 'number'],
+          [texts.freeGpus, 'number', 'wide-only'],
           ...(hasTrends ? [[texts.trendColumn, undefined, 'widest-only'] as const] : []),
+          [texts.market, 'number', 'wide-only', texts.marketHint],
           ...MODES.map(({ name }, index) => [name, 'number', index === 0 ? '' : 'wide-only'] as const),
           [texts.deploy, 'unseen', 'wide-only'],
         ]}
       >
-        {shown.map(({ slug, name, vramGb, availableGpus, pricePerGpuHour }) => (
+        {shown.map(({ slug, name, vramGb, availableGpus, pricePerGpuHour, marketMedian }) => (
           <tr key={slug} class={availableGpus === 0 ? 'none' : ''}>
             <th scope="row">
               <a class="row-link" href={`/machines?gpu=${slug}`}>
                 <ModelName name={name} />
               </a>
-              <span class="sheet-vram small quiet">{vramGb} GB</span>
+              <span class="sheet-more-of small quiet">{texts.memoryAndFree(vramGb, number(availableGpus))}</span>
             </th>
             <td class="number wide-only">{vramGb}</td>
-            <td class="number">{number(availableGpus)}</td>
+            <td class="number wide-only">{number(availableGpus)}</td>
             {hasTrends && (
               <td class="widest-only">
                 <Trend of={trends.get(slug) ?? []} />
               </td>
             )}
+            <td class="number wide-only quiet">{marketMedian === null ? '–' : rate(micro(marketMedian))}</td>
             {MODES.map(({ price }, index) => (
               <td key={price} class={index === 0 ? 'number' : 'number wide-only'}>
                 {rate(micro(pricePerGpuHour[price]))}
+                {index === 0 && marketMedian !== null && (
+                  <span class="sheet-more-of small quiet">{texts.marketAt(rate(micro(marketMedian)))}</span>
+                )}
               </td>
             ))}
             <td class="number wide-only">

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
-import { loneRate, micro, usd } from '../figures/money.js';
-import { runningFirst, statusOf } from '../figures/status.js';
+import { loneRate, micro } from '../figures/money.js';
+import { runningFirst } from '../figures/status.js';
 import { visible } from '../figures/visible.js';
 import { Home as HomeDocument } from '../graph/documents.js';
 import { Amount } from '../parts/amount.js';
@@ -10,15 +10,16 @@ import { CostCell, MainCells, RateCell } from '../parts/instance-cells.js';
 import { LoadCell, useLoads } from '../parts/load-figure.js';
 import { loaded } from '../parts/loaded.js';
 import { LocalTime } from '../parts/local-time.js';
+import { MoneyFigures } from '../parts/money-figures.js';
 import { Failure } from '../parts/notice.js';
-import { RunsOut } from '../parts/runs-out.js';
+import { contactUrl, OperatorContact } from '../parts/operator-contact.js';
 import { Table } from '../parts/table.js';
-import { balanceNow, type Instance, monthSpendNow, rateOf, type Settled, settled, sumsAge } from '../state/account.js';
+import { type Instance, rateOf, type Settled, settled, sumsAge } from '../state/account.js';
 import { type Attention, attentionOf, type HomeRead } from '../state/attention.js';
 import { serverNow } from '../state/clock.js';
-import { forecast } from '../state/forecast.js';
 import { modelsOf, useSheet } from '../state/market.js';
 import { useRead } from '../state/read.js';
+import { hasSsh } from '../state/session.js';
 import { useTitle } from '../state/title.js';
 import { texts } from '../texts/en/home.js';
 import { texts as instanceTexts } from '../texts/en/instances.js';
@@ -66,7 +67,11 @@ export function Home() {
         <>
           {hasSteps && <FirstSteps steps={steps!} />}
           {attention.length > 0 && <NeedsAttention of={attention} />}
-          {hasMoney(known, read) && <Figures known={known} read={read} />}
+          {hasMoney(known, read) && (
+            <section class="panel" aria-label={texts.cost}>
+              <MoneyFigures volumes={read?.volumes?.length ?? 0} limit={read?.account?.monthlyLimit ?? null} />
+            </section>
+          )}
           <Rented known={known} volumes={read?.volumes ?? []} />
           {hasSpent && <RecentSpend />}
         </>
@@ -83,26 +88,16 @@ interface Step {
   isDone: boolean;
   title: string;
   why: ComponentChildren;
-  href: string;
-  /** The button’s text. Null if someone else does the step, who needs `account` for it. */
-  action: string | null;
-  account?: string | undefined;
+  /** Where the step is done. Null if the user can only wait for the operator. */
+  href: string | null;
+  /** The button’s text, or what takes its place. */
+  action: ComponentChildren;
 }
 
 /** Returns the first steps, which end with the first instance. */
 function stepsOf(known: Settled, read: HomeRead): readonly Step[] {
-  // Null if it could not be read.
-  const isPaidHere = read.topUpAssets?.length !== 0;
-  const account = <code>{read.account?.id}</code>;
-  return [
-    {
-      isDone: known.balance > 0n || (read.account?.lifetimeSpend ?? 0) > 0,
-      title: isPaidHere ? texts.creditStep : texts.askForCredit,
-      why: isPaidHere ? texts.creditWhy : texts.askForCreditWhy(account),
-      href: '/billing',
-      action: isPaidHere ? texts.addCredit : null,
-      account: read.account?.id,
-    },
+  const steps = [
+    creditStep(known, read),
     {
       isDone: (read.sshKeys?.length ?? 0) > 0,
       title: texts.keyStep,
@@ -118,12 +113,34 @@ function stepsOf(known: Settled, read: HomeRead): readonly Step[] {
       action: texts.seeMachines,
     },
   ];
+  return hasSsh.value ? steps : steps.filter(({ href }) => href !== '/keys');
+}
+
+/** The step to the first credit, which is either paid here or requested from the operator. */
+function creditStep(known: Settled, read: HomeRead): Step {
+  const isDone = known.balance > 0n || (read.account?.lifetimeSpend ?? 0) > 0;
+  // Null if it could not be read.
+  if (read.topUpAssets?.length !== 0)
+    return { isDone, title: texts.creditStep, why: texts.creditWhy, href: '/billing', action: texts.addCredit };
+  const id = read.account?.id;
+  const href = contactUrl(id);
+  const account = <code>{id}</code>;
+  return {
+    isDone,
+    title: texts.askForCredit,
+    why:
+      href === null
+        ? texts.askForCreditWhy(account)
+        : texts.contactForCredit(<OperatorContact account={id} />, account),
+    href,
+    action: href === null ? id !== undefined && <Copy text={id} label={texts.copyAccount} /> : texts.ask,
+  };
 }
 
 /** Shows the first steps. The next one that the user can do has the screen's primary button. */
 function FirstSteps({ steps }: { steps: readonly Step[] }) {
   const done = steps.filter(({ isDone }) => isDone).length;
-  const next = steps.findIndex(({ isDone, action }) => !isDone && action !== null);
+  const next = steps.findIndex(({ isDone, href }) => !isDone && href !== null);
   return (
     <section class="panel" aria-labelledby="first-steps">
       <div class="panel-head">
@@ -134,49 +151,34 @@ function FirstSteps({ steps }: { steps: readonly Step[] }) {
         </span>
       </div>
       <ol class="steps">
-        {steps.map((step, index) => (
-          <StepRow key={step.href} step={step} place={index + 1} isNext={index === next} />
+        {steps.map(({ isDone, title, why, href, action }, index) => (
+          <li key={title} class={`step${isDone ? ' done' : index === next ? ' step-next' : ''}`}>
+            {isDone ? (
+              <Icon name="circle-check" />
+            ) : (
+              <span class="step-mark" aria-hidden="true">
+                {index + 1}
+              </span>
+            )}
+            <div>
+              <h3>
+                {title}
+                {isDone && <span class="hidden">{texts.done}</span>}
+              </h3>
+              <p class="small quiet">{why}</p>
+            </div>
+            {!isDone &&
+              (href === null ? (
+                action
+              ) : (
+                <a class={`button${index === next ? ' primary' : ''}`} href={href}>
+                  {action}
+                </a>
+              ))}
+          </li>
         ))}
       </ol>
     </section>
-  );
-}
-
-/** A step. Only the next one is explained, and those that the user can't do here. */
-function StepRow({ step, place, isNext }: { step: Step; place: number; isNext: boolean }) {
-  const { isDone, title, why, href, action, account } = step;
-  if (isDone)
-    return (
-      <li class="step done">
-        <Icon name="circle-check" />
-        <h3>
-          {title}
-          <span class="hidden">{texts.done}</span>
-        </h3>
-      </li>
-    );
-  return (
-    <li class={`step${isNext ? ' step-next' : action === null ? ' step-waiting' : ''}`}>
-      <span class="step-mark" aria-hidden="true">
-        {action === null ? <Icon name="clock" /> : place}
-      </span>
-      <div>
-        <h3>
-          {isNext || action === null ? title : <a href={href}>{title}</a>}
-          {action === null && <span class="badge">{texts.waiting}</span>}
-        </h3>
-        {(isNext || action === null) && <p class="small quiet">{why}</p>}
-      </div>
-      {action === null ? (
-        account !== undefined && <Copy text={account} label={texts.copyAccount} />
-      ) : isNext ? (
-        <a class="button primary" href={href}>
-          {action}
-        </a>
-      ) : (
-        <Icon name="chevron-right" />
-      )}
-    </li>
   );
 }
 
@@ -263,50 +265,6 @@ function Way({ of: one }: { of: Attention }) {
     </a>
   );
 }
-
-/** Shows the balance, the cost and the month. Each figure has one detail below it. */
-function Figures({ known, read }: { known: Settled; read: HomeRead | null }) {
-  const count = (status: string) => known.instances.filter((instance) => statusOf(instance) === status).length;
-  const limit = read?.account?.monthlyLimit ?? null;
-  const expected = forecast.value;
-  // A new account's empty balance isn't a problem yet.
-  const isOver = balanceNow.value <= 0n && known.instances.length > 0;
-  const figures = [
-    ['balance', balanceNow.value, <RunsOut />],
-    ['burn', known.burn, texts.paidFor(count('running'), count('stopped'), read?.volumes?.length ?? 0)],
-    ['month', monthSpendNow.value, limit === null ? texts.noLimit : texts.ofLimit(usd(micro(limit), 2))],
-    [
-      'forecast',
-      expected?.total ?? 0n,
-      known.burn === 0n ? texts.atThisCost : <Covered missing={expected?.missing ?? 0n} />,
-    ],
-  ] as const;
-  return (
-    <section class="panel" aria-label={texts.cost}>
-      <dl class="home-figures">
-        {figures.map(([name, amount, detail]) => (
-          <div key={name}>
-            <dt class="small quiet">{texts.figures[name]}</dt>
-            <dd class={`headline${name === 'balance' && isOver ? ' bad' : ''}`} data-figure={name}>
-              <Amount of={amount} unit={name === 'burn' ? 'USD/h' : 'USD'} />
-            </dd>
-            <dd class="small quiet">{detail}</dd>
-          </div>
-        ))}
-      </dl>
-    </section>
-  );
-}
-
-/** Shows whether the balance covers the rest of the month. */
-const Covered = ({ missing }: { missing: bigint }) =>
-  missing === 0n
-    ? texts.covered
-    : texts.missing(
-        <span class="figure warn" data-figure="missing">
-          {usd(missing, 2)} USD
-        </span>,
-      );
 
 interface RentedProps {
   known: Settled;

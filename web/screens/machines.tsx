@@ -1,9 +1,8 @@
 import { signal, useSignal } from '@preact/signals';
-import { dayText } from '../figures/time.js';
 import { loaded } from '../parts/loaded.js';
 import { Failure } from '../parts/notice.js';
 import { query, setQuery, wasLoadedWith } from '../state/location.js';
-import { marketSnapshot, sheet, sheetError, useMarket } from '../state/market.js';
+import { marketAge, sheet, sheetError, useMarket } from '../state/market.js';
 import { useMatchingModels } from '../state/matching-models.js';
 import { compared, MAX_COMPARED } from '../state/offers.js';
 import { useTitle } from '../state/title.js';
@@ -32,7 +31,7 @@ export function Machines() {
       <div class="row between machines-head">
         <div class="title-line">
           <h1 tabIndex={-1}>{screens['/machines']}</h1>
-          <p class="small quiet">{texts.market(marketSnapshot.value === null ? '…' : dayText(marketSnapshot.value))}</p>
+          <p class="small quiet">{texts.market(marketAge.value ?? '…')}</p>
         </div>
         <a class="small" href="/models">
           {screens['/models']}

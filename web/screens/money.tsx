@@ -1,21 +1,23 @@
 import { useSignal } from '@preact/signals';
 import { useLayoutEffect } from 'preact/hooks';
-import { duration, timeToSecond } from '../figures/time.js';
+import { timeToSecond } from '../figures/time.js';
 import { Money as MoneyDocument } from '../graph/documents.js';
-import { Amount } from '../parts/amount.js';
-import { BalanceFigure, Headline, Outlook } from '../parts/balance.js';
+import { MoneyFigures } from '../parts/money-figures.js';
 import { Failure } from '../parts/notice.js';
-import { type Figures, figures, figuresOf, reading, sumsAge } from '../state/account.js';
+import { OperatorContact } from '../parts/operator-contact.js';
+import { Outlook } from '../parts/outlook.js';
+import { figures, figuresOf, reading, sumsAge } from '../state/account.js';
 import { serverDay } from '../state/clock.js';
 import { useSheet } from '../state/market.js';
 import { useRead } from '../state/read.js';
+import { operatorContact } from '../state/session.js';
 import { useTitle } from '../state/title.js';
 import { texts as balance } from '../texts/en/balance.js';
 import { texts } from '../texts/en/money.js';
 import { screens } from '../texts/en/screens.js';
 import { texts as topUpTexts } from '../texts/en/top-ups.js';
 import { BillingSettings } from './billing-settings.js';
-import { MAX_NAMES, Month } from './month.js';
+import { MAX_NAMES, Month, MonthLimit } from './month.js';
 import { firstDay } from './spend.js';
 import { chosenMonth, periodOf, Statement } from './statement.js';
 import { AddCredit, PastTopUps, PendingTopUps, useTopUps } from './top-ups.js';
@@ -72,13 +74,14 @@ export function Money() {
       {isAnswered && known !== null ? (
         <>
           <section class="panel" aria-label={balance.balance}>
-            <div class="padded credit">
-              <Credit known={known} />
-              <div class="stack-tight small quiet">
-                <Outlook known={known} />
-                {topUps.data.value !== null && assets.length === 0 && <p>{topUpTexts.noPayments}</p>}
-                <Failure error={topUps.error.value} />
-              </div>
+            <MoneyFigures volumes={read?.volumes?.length ?? 0} limit={account?.monthlyLimit ?? null} />
+            <div class="outlook small quiet">
+              <Outlook known={known} />
+              {account !== null && <MonthLimit account={account} />}
+              {topUps.data.value !== null && assets.length === 0 && (
+                <p>{topUpTexts.noPayments(operatorContact.value && <OperatorContact account={account?.id} />)}</p>
+              )}
+              <Failure error={topUps.error.value} />
             </div>
             <PendingTopUps of={all} />
           </section>
@@ -101,23 +104,6 @@ export function Money() {
           }}
         />
       )}
-    </div>
-  );
-}
-
-/** Shows the balance, how long it lasts and what is being billed. */
-function Credit({ known }: { known: Figures }) {
-  const { exhaustsAt, burn, asOf } = known;
-  const left = exhaustsAt === null ? null : Math.max(0, exhaustsAt - asOf);
-  return (
-    <div class="facts">
-      <BalanceFigure />
-      <Headline name="left" label={texts.lasts} isBad={left === 0}>
-        {left !== null ? duration(left) : burn === 0n ? '–' : texts.years}
-      </Headline>
-      <Headline name="burn" label={balance.burn}>
-        <Amount of={burn} unit="USD/h" />
-      </Headline>
     </div>
   );
 }

@@ -1,16 +1,14 @@
-import { type Micro, micro } from '../figures/money.js';
+import { inCentsOfSum } from '../figures/apportion.js';
+import { micro } from '../figures/money.js';
 import { monthRows, totalOf } from '../figures/month.js';
 import { monthEnd, secondsOf } from '../figures/time.js';
 import { Amount, Rate } from '../parts/amount.js';
-import { Facts } from '../parts/facts.js';
 import { Empty } from '../parts/notice.js';
 import { Table } from '../parts/table.js';
-import { monthSpendNow, rateOf } from '../state/account.js';
-import { forecast } from '../state/forecast.js';
+import { rateOf } from '../state/account.js';
 import { query, setQuery } from '../state/location.js';
 import { modelName } from '../state/market.js';
 import type { MoneyRead } from '../state/money-read.js';
-import { texts as limitTexts } from '../texts/en/limit.js';
 import { texts } from '../texts/en/month.js';
 import { LimitReached } from './limit.js';
 import { NAMED, Spend, Swatch } from './spend.js';
@@ -19,10 +17,9 @@ import { NAMED, Spend, Swatch } from './spend.js';
 export const MAX_NAMES = 100;
 const BY = { model: texts.byModel, name: texts.byName } as const;
 
-/** Shows the month's cost so far and its forecast, spend by day, and the month's cost by model or by name. */
+/** Shows spend by day, and the month's cost so far and its forecast by model or by name. */
 export function Month({ read }: { read: MoneyRead | null }) {
   const by = query.value.get('by') === 'name' ? 'name' : 'model';
-  const account = read?.account ?? null;
   const costs = read === null ? null : costsOf(read, by);
   return (
     <section class="panel" aria-labelledby="month">
@@ -30,13 +27,6 @@ export function Month({ read }: { read: MoneyRead | null }) {
         <h2 id="month">{texts.title}</h2>
         <p class="small quiet">{texts.what}</p>
       </div>
-      {account !== null && (
-        <Totals
-          account={account}
-          spent={costs?.total.spent ?? monthSpendNow.value}
-          projected={costs?.total.forecast ?? forecast.value?.total ?? null}
-        />
-      )}
       <div class="month">
         <Spend spent={read?.days ?? null} models={read === null ? [] : rowsOf(read, 'model').map(({ key }) => key)} />
         <div class="month-sums">
@@ -62,50 +52,13 @@ export function Month({ read }: { read: MoneyRead | null }) {
   );
 }
 
-interface TotalsProps {
-  account: NonNullable<MoneyRead['account']>;
-  /** The total of the cost table, or the account's own figure if the table couldn't be read. */
-  spent: Micro;
-  projected: Micro | null;
-}
-
-/** Shows the month's spend and forecast, and how much of the limit is used. */
-function Totals({ account, spent, projected }: TotalsProps) {
-  const { monthlyLimit: limit, limitReachedAt, exhaustsAt, asOf } = account;
-  const reachedAt = limitReachedAt === null ? null : secondsOf(limitReachedAt);
-  const isReached =
-    reachedAt !== null &&
-    reachedAt < monthEnd(secondsOf(asOf)) &&
-    (exhaustsAt === null || reachedAt <= secondsOf(exhaustsAt));
-  return (
-    <div class="month-totals">
-      <Facts
-        of={[
-          [
-            texts.spent,
-            <span data-figure="month">
-              <Amount of={spent} unit="USD" />
-            </span>,
-          ],
-          projected === null
-            ? null
-            : [
-                texts.projected,
-                <span data-figure="forecast">
-                  <Amount of={projected} unit="USD" />
-                </span>,
-              ],
-          [texts.limit, limit === null ? texts.noLimit : <Amount of={micro(limit)} unit="USD" />],
-        ]}
-      />
-      {limit !== null && (
-        <div class="month-limit">
-          {isReached ? <LimitReached at={limitReachedAt} /> : <p class="small quiet">{limitTexts.notThisMonth}</p>}
-          <progress aria-label={texts.limitUse} max={limit} value={Number(spent) / 1e6} />
-        </div>
-      )}
-    </div>
-  );
+/** Shows when the monthly limit was or will be reached, if that is within this month and before the credit runs out. */
+export function MonthLimit({ account }: { account: NonNullable<MoneyRead['account']> }) {
+  const { limitReachedAt, exhaustsAt, asOf } = account;
+  if (limitReachedAt === null) return null;
+  const at = secondsOf(limitReachedAt);
+  const isReached = at < monthEnd(secondsOf(asOf)) && (exhaustsAt === null || at <= secondsOf(exhaustsAt));
+  return isReached ? <LimitReached at={limitReachedAt} /> : null;
 }
 
 /** Returns the month's cost by model or by name. */
@@ -152,6 +105,11 @@ function Sums({
         <p>{texts.noneWhat}</p>
       </Empty>
     );
+  // The rows add up to the total as displayed, which is rounded down like the figures at the top of the screen.
+  const shownOf = (sums: readonly bigint[]) => [...inCentsOfSum(sums), 0n];
+  const parts = [...rows, ...rest];
+  const spentShown = shownOf(parts.map(({ spent }) => spent));
+  const forecastShown = shownOf(parts.map(({ forecast }) => forecast));
   const all = [
     ...rows.map((row) => ({ ...row, key: by === 'model' ? modelName(row.key) : row.key })),
     ...rest,
@@ -178,10 +136,10 @@ function Sums({
             <Rate of={rate} />
           </td>
           <td class="number">
-            <Amount of={spent} />
+            <Amount of={spent} shown={spentShown[index]!} />
           </td>
           <td class="number">
-            <Amount of={forecast} />
+            <Amount of={forecast} shown={forecastShown[index]!} />
           </td>
         </tr>
       ))}

@@ -1,4 +1,5 @@
 import { micro, sum } from '../figures/money.js';
+import { fromFirstSpend } from '../figures/spent-days.js';
 import { utcDay } from '../figures/time.js';
 import { RecentDays } from '../graph/documents.js';
 import { Amount } from '../parts/amount.js';
@@ -16,6 +17,7 @@ export function RecentSpend() {
   const { data, error } = useRead(RecentDays, { from: firstOfDays(DAYS) });
   const spent = data.value?.spendByDay ?? null;
   if (error.value !== null || spent?.total === 0) return null;
+  const days = fromFirstSpend(spent?.days ?? []);
   return (
     <section class="panel" aria-labelledby="recent">
       <div class="panel-head">
@@ -32,8 +34,8 @@ export function RecentSpend() {
       <div class="home-spend">
         {spent !== null && (
           <Bars
-            days={spent.days.map(({ date, total }) => ({ date, total: micro(total), parts: [micro(total)] }))}
-            label={spend.chart(utcDay(spent.from), utcDay(spent.to), sum(micro(spent.total)))}
+            days={days.map(({ date, total }) => ({ date, total: micro(total), parts: [micro(total)] }))}
+            label={spend.chart(utcDay(days[0]?.date ?? spent.from), utcDay(spent.to), sum(micro(spent.total)))}
           />
         )}
       </div>

@@ -1,4 +1,5 @@
 import { type Micro, micro, sum } from '../figures/money.js';
+import { fromFirstSpend } from '../figures/spent-days.js';
 import { utcDay } from '../figures/time.js';
 import { Amount } from '../parts/amount.js';
 import { Bars } from '../parts/bars.js';
@@ -62,7 +63,8 @@ function Chart({ spent, models }: { spent: Spent; models: readonly string[] }) {
   const modelOf = new Map(spent.instances.map(({ instanceId, gpu }) => [instanceId, gpu]));
   // Models without cost this month have no line in the table and come last.
   const named = [...new Set([...models, ...modelOf.values()])].slice(0, NAMED);
-  const days = spent.days.map(({ date, total, instances }) => {
+  const since = fromFirstSpend(spent.days);
+  const days = since.map(({ date, total, instances }) => {
     // The last part is the rest: other models and volumes.
     const parts: Micro[] = [...Array(NAMED).fill(0n), micro(total)];
     for (const { instanceId, amount } of instances) {
@@ -81,7 +83,10 @@ function Chart({ spent, models }: { spent: Spent; models: readonly string[] }) {
   const isInTable = key.every(({ index }) => index < models.length || index === NAMED);
   return (
     <>
-      <Bars days={days} label={texts.chart(utcDay(spent.from), utcDay(spent.to), sum(micro(spent.total)))} />
+      <Bars
+        days={days}
+        label={texts.chart(utcDay(since[0]?.date ?? spent.from), utcDay(spent.to), sum(micro(spent.total)))}
+      />
       <ul class={`month-key${isInTable ? ' repeated' : ''}`} aria-label={texts.byModel}>
         {key.map(({ name, index }) => (
           <li key={name}>
@@ -92,7 +97,7 @@ function Chart({ spent, models }: { spent: Spent; models: readonly string[] }) {
       </ul>
       <Fold title={texts.asFigures}>
         <Table columns={[[texts.day], [texts.usd, 'number']]}>
-          {spent.days.toReversed().map(({ date, total }) => (
+          {since.toReversed().map(({ date, total }) => (
             <tr key={date}>
               <th scope="row">{utcDay(date)}</th>
               <td class="number">

@@ -1,10 +1,20 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { micro } from '../figures/money.js';
+import { useMemo } from 'preact/hooks';
+import { exact, loneRate, micro, sum } from '../figures/money.js';
 import { serviceCreditText } from '../figures/service-credit.js';
-import { duration, exactTime, secondsOf, utcMoment } from '../figures/time.js';
+import {
+  type Charge,
+  isStorage,
+  type Line,
+  type Rounded,
+  type Row,
+  statementRows,
+  totalOf,
+} from '../figures/statement.js';
+import { duration, exactTime, secondsOf, utcMoment, utcSpan } from '../figures/time.js';
 import { visible } from '../figures/visible.js';
-import { Amount, Rate } from '../parts/amount.js';
+import { Amount } from '../parts/amount.js';
 import { loaded } from '../parts/loaded.js';
 import { Empty, Failure } from '../parts/notice.js';
 import { Table } from '../parts/table.js';
@@ -21,8 +31,10 @@ const Downloads = loaded<DownloadsProps>(async () => (await import('./downloads.
 const MONTHS = 12;
 /** Number of changes shown before the user requests more, in a wide window and on a phone. */
 const [FIRST, FIRST_NARROW] = [12, 5];
-/** Maximum number of changes of each kind shown. The download contains all of them. */
+/** Maximum number of changes shown. The download contains all of them. */
 const SHOWN = 200;
+/** Charges for time. All others are explained in their row. */
+const TIMED: readonly Line['kind'][] = ['GPU', 'DISK', 'VOLUME'];
 
 /** Returns the months to choose from, newest first. */
 const months = (): string[] =>
@@ -79,100 +91,45 @@ export function Statement({ stated, children }: Props) {
 }
 
 function Lines({ stated }: { stated: Stated }) {
-  const { openingBalance, closingBalance, lines, movements, from, to } = stated;
+  const { openingBalance, closingBalance, from, to } = stated;
+  const rows = useMemo(() => statementRows(stated), [stated]);
   const first = matchMedia('(max-width: 44rem)').matches ? FIRST_NARROW : FIRST;
   const isOpen = useSignal(false);
-  const most = isOpen.value ? SHOWN : first;
-  if (lines.length === 0 && movements.length === 0)
+  const open = () => {
+    isOpen.value = true;
+  };
+  if (rows.length === 0)
     return (
       <Empty icon="file-text" title={texts.none}>
         {texts.noneWhat}
       </Empty>
     );
-  const shownMovements = movements.slice(0, most);
-  const shownLines = lines.slice(0, isOpen.value ? SHOWN : Math.max(0, most - shownMovements.length));
-  const hidden = [
-    ...movements.slice(shownMovements.length).map(({ amount }) => micro(amount)),
-    ...lines.slice(shownLines.length).map(({ amount }) => -micro(amount)),
-  ];
+  const shown = rows.slice(0, isOpen.value ? SHOWN : first);
+  const hidden = rows.slice(shown.length);
   return (
     <>
       <Table
         isCards
         class="listing statement"
-        columns={[[texts.what], [texts.when], [texts.span, 'number'], [texts.rate, 'number'], [texts.usd, 'number']]}
+        columns={[
+          [texts.what],
+          [texts.when],
+          [texts.span, 'number', 'widest-only'],
+          [texts.gpus, 'number'],
+          [texts.storage, 'number'],
+          [texts.usd, 'number'],
+        ]}
       >
         <Total name={texts.opening} at={from} amount={openingBalance} />
-        {shownMovements.map(({ at, kind, amount, note, reference, instanceId }) => (
-          <tr>
-            <th scope="row">
-              <span class="statement-item">
-                <span>{texts.movements[kind]}</span>
-                {instanceId !== null && <Subject id={instanceId} />}
-                {note !== null && <Note text={visible(kind === 'SERVICE_CREDIT' ? serviceCreditText(note) : note)} />}
-                {reference !== null && <span class="mono quiet">{visible(reference)}</span>}
-              </span>
-            </th>
-            <td class="nowrap card-start">
-              <Moment at={at} />
-            </td>
-            <td class="no-card" />
-            <td class="no-card" />
-            <td class="number">
-              <Amount of={micro(amount)} />
-            </td>
-          </tr>
-        ))}
-        {shownLines.map(({ instanceId, volumeId, kind, ratePerHour, seconds, from, to, amount }) => (
-          <tr>
-            <th scope="row">
-              <span class="statement-item">
-                {instanceId === null ? <span class="mono">{volumeId}</span> : <Subject id={instanceId} />}
-                <span>{texts.kinds[kind]}</span>
-              </span>
-            </th>
-            <td class="nowrap card-start">{from === to ? <Moment at={from} /> : <Between from={from} to={to} />}</td>
-            <td class="number no-card">{seconds > 0 && duration(seconds)}</td>
-            <td class="number no-card">{seconds > 0 && <Rate of={micro(ratePerHour)} />}</td>
-            <td class="number">
-              <Amount of={-micro(amount)} />
-            </td>
-          </tr>
-        ))}
-        {hidden.length > 0 && (
-          <tr>
-            <th scope="row">
-              <span class="statement-item">
-                <span>{texts.more(hidden.length)}</span>
-              </span>
-            </th>
-            <td class="card-start">
-              {!isOpen.value && (
-                <button
-                  type="button"
-                  class="plain small"
-                  onClick={() => {
-                    isOpen.value = true;
-                  }}
-                >
-                  {texts.all}
-                </button>
-              )}
-            </td>
-            <td class="no-card" />
-            <td class="no-card" />
-            <td class="number">
-              <Amount of={hidden.reduce((total, amount) => total + amount, 0n)} />
-            </td>
-          </tr>
+        {shown.map((row) =>
+          'charge' in row ? <ChargeRow key={row.charge.id} charge={row.charge} /> : <MovementRow of={row} />,
         )}
+        {hidden.length > 0 && <Hidden rows={hidden} onOpen={isOpen.value ? null : open} />}
         <Total name={texts.closing} at={to} amount={closingBalance} />
       </Table>
       <div class="list-end row between small">
         <a href="/verify">{texts.verify}</a>
-        {isOpen.value && Math.max(lines.length, movements.length) > SHOWN && (
-          <span class="quiet">{texts.shown(SHOWN)}</span>
-        )}
+        {isOpen.value && hidden.length > 0 && <span class="quiet">{texts.shown(SHOWN)}</span>}
         {isOpen.value && (
           <button
             type="button"
@@ -186,6 +143,105 @@ function Lines({ stated }: { stated: Stated }) {
         )}
       </div>
     </>
+  );
+}
+
+/** A credit, a correction or a refund. */
+function MovementRow({ of: { movement, amount } }: { of: Extract<Row, { movement: unknown }> }) {
+  const { at, kind, note, reference, instanceId } = movement;
+  return (
+    <tr>
+      <th scope="row">
+        <span class="statement-item">
+          <span>{texts.movements[kind]}</span>
+          {instanceId !== null && <Subject id={instanceId} />}
+          {note !== null && <Note text={visible(kind === 'SERVICE_CREDIT' ? serviceCreditText(note) : note)} />}
+          {reference !== null && <span class="mono quiet">{visible(reference)}</span>}
+        </span>
+      </th>
+      <td class="nowrap card-start">
+        <Moment at={at} />
+      </td>
+      <NoSplit />
+      <td class="number">
+        <Amount of={amount.exact} shown={amount.shown} />
+      </td>
+    </tr>
+  );
+}
+
+/** All charges of an instance or a volume. The rates and times of its parts appear on hover. */
+function ChargeRow({ charge }: { charge: Charge }) {
+  const { id, isVolume, from, to, seconds, gpus, storage, amount, lines } = charge;
+  const rates = (isPart: (line: Line) => boolean) =>
+    lines
+      .filter(isPart)
+      .map(({ kind, seconds, ratePerHour, amount }) =>
+        texts.part(texts.kinds[kind], duration(seconds), loneRate(micro(ratePerHour)), exact(micro(amount))),
+      )
+      .join('\n');
+  // Charges other than for time are explained.
+  const extras = [...new Set(lines.map(({ kind }) => kind))].filter((kind) => !TIMED.includes(kind));
+  return (
+    <tr>
+      <th scope="row">
+        <span class="statement-item">
+          {isVolume ? <span class="mono">{id}</span> : <Subject id={id} />}
+          {isVolume && <Note text={texts.kinds.VOLUME} />}
+          {extras.length > 0 && <Note text={texts.including(extras.map((kind) => texts.kinds[kind]).join(', '))} />}
+        </span>
+      </th>
+      <td class="nowrap card-start">
+        <Between from={from} to={to} />
+      </td>
+      <td class="number no-card widest-only quiet">{seconds > 0 && duration(seconds)}</td>
+      <td class="number no-card quiet" title={rates((line) => !isStorage(line))}>
+        {!isVolume && <Part of={gpus} />}
+      </td>
+      <td class="number no-card quiet" title={rates(isStorage)}>
+        <Part of={storage} />
+      </td>
+      <td class="number">
+        <Amount of={amount.exact} shown={amount.shown} />
+      </td>
+    </tr>
+  );
+}
+
+const Part = ({ of: { exact, shown } }: { of: Rounded }) =>
+  exact === 0n ? <>–</> : <span class="figure">{sum(shown === 0n ? exact : shown)}</span>;
+
+/** The cells of a row that has no GPUs and no storage. */
+const NoSplit = () => (
+  <>
+    <td class="no-card widest-only" />
+    <td class="no-card" />
+    <td class="no-card" />
+  </>
+);
+
+/** The sum of the rows that aren't shown. */
+function Hidden({ rows, onOpen }: { rows: readonly Row[]; onOpen: (() => void) | null }) {
+  const { exact, shown } = totalOf(rows);
+  return (
+    <tr>
+      <th scope="row">
+        <span class="statement-item">
+          <span>{texts.more(rows.length)}</span>
+        </span>
+      </th>
+      <td class="card-start">
+        {onOpen !== null && (
+          <button type="button" class="plain small" onClick={onOpen}>
+            {texts.all}
+          </button>
+        )}
+      </td>
+      <NoSplit />
+      <td class="number">
+        <Amount of={exact} shown={shown} />
+      </td>
+    </tr>
   );
 }
 
@@ -214,9 +270,9 @@ const Moment = ({ at }: { at: string }) => (
 );
 
 const Between = ({ from, to }: { from: string; to: string }) => (
-  <>
-    <Moment at={from} /> – <Moment at={to} />
-  </>
+  <span title={`${exactTime(secondsOf(from))} – ${exactTime(secondsOf(to))}`}>
+    {utcSpan(secondsOf(from), secondsOf(to))}
+  </span>
 );
 
 function Total({ name, at, amount }: { name: string; at: string; amount: number }) {
@@ -226,8 +282,7 @@ function Total({ name, at, amount }: { name: string; at: string; amount: number 
       <td class="nowrap card-start">
         <Moment at={at} />
       </td>
-      <td class="no-card" />
-      <td class="no-card" />
+      <NoSplit />
       <td class="number">
         <Amount of={micro(amount)} />
       </td>

@@ -1,11 +1,14 @@
 import { computed, signal } from '@preact/signals';
 import type { ResultOf } from 'gql.tada';
 import { useEffect } from 'preact/hooks';
+import { dayText } from '../figures/time.js';
 import { PriceSheet, PricingChanged } from '../graph/documents.js';
 import { Retry } from '../graph/retry.js';
 import { send } from '../graph/send.js';
 import { locale } from '../texts/en/locale.js';
+import { texts } from '../texts/en/market.js';
 import { places } from '../texts/en/places.js';
+import { firstOfDays, serverDay } from './clock.js';
 import { keepFollowing } from './stream.js';
 
 type Sheet = ResultOf<typeof PriceSheet>;
@@ -39,6 +42,14 @@ export const regions = computed<ReadonlyMap<string, Region>>(
 
 /** The sheet's date. A different date means that the market has changed. */
 export const marketSnapshot = computed(() => sheet.value?.pricing.marketSnapshot ?? null);
+
+/** How old the prices are, in words, or null until the sheet is known. */
+export const marketAge = computed(() => {
+  const day = marketSnapshot.value;
+  if (day === null) return null;
+  if (day === serverDay.value) return texts.today;
+  return day === firstOfDays(2) ? texts.yesterday : texts.of(dayText(day));
+});
 
 export const modelName = (slug: string): string => models.value.get(slug)?.name ?? slug;
 export const regionName = (code: string): string => regions.value.get(code)?.name ?? code;

@@ -10,6 +10,10 @@ export const session = signal<Session>('unknown');
 export const endedBecause = signal<string | null>(null);
 /** Whether a new account can be created here. */
 export const signupOpen = signal(false);
+/** Where renters ask the operator for credit: a mailto or https URL. Null if the operator names none. */
+export const operatorContact = signal<string | null>(null);
+/** Whether the service offers SSH to instances. */
+export const hasSsh = signal(true);
 
 /**
  * Storage key that only records that there was a session, so that the page's frame can be shown before the service has
@@ -45,8 +49,11 @@ interface ErrorBody {
 /** Looks up the session. Throws Unreachable if the service can't be reached. */
 export async function lookUpSession(): Promise<void> {
   const response = await fetchAnswer(SESSION_PATH, { method: 'GET' });
-  const body = await bodyOf<{ signedIn?: boolean; signup?: string }>(response);
+  const body = await bodyOf<{ signedIn?: boolean; signup?: string; contact?: string | null; ssh?: boolean }>(response);
   signupOpen.value = body.signup === 'open';
+  const { contact = null } = body;
+  operatorContact.value = contact !== null && /^(mailto|https):/.test(contact) ? contact : null;
+  hasSsh.value = body.ssh !== false;
   session.value = response.ok && body.signedIn !== false ? 'in' : 'out';
 }
 

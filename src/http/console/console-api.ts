@@ -51,6 +51,8 @@ export function createConsoleApi({ deps, keyUses, isTrusted, signup }: ConsoleOp
   const signIns = attemptsOf('sign-in attempts', SIGN_INS);
   const passkeyRequests = attemptsOf('passkey requests', SIGN_INS);
   const signUps = attemptsOf('new accounts', SIGN_UPS);
+  // The page reads them before anyone signs in.
+  const service = { signup, contact: deps.settings.operatorContact, ssh: deps.settings.ssh !== null };
   const tokenOf = (request: IncomingMessage) => readSessionCookie(request, isSecure(request));
   const senderOf = (request: IncomingMessage): string => clientNetworkOf(proxyAddr(request, isTrusted));
 
@@ -67,7 +69,7 @@ export function createConsoleApi({ deps, keyUses, isTrusted, signup }: ConsoleOp
     const token = isCrossSite(request) ? null : tokenOf(request);
     const { caller } =
       token === null ? NO_CALLER : await authenticateSession(deps, token, addressOf(request, isTrusted));
-    if (caller === null) return send(response, 200, { signedIn: false, signup });
+    if (caller === null) return send(response, 200, { signedIn: false, ...service });
     const { accountId, keyId, expiresAt } = caller;
     const [account, key, passkey] = await Promise.all([
       accountState(deps, accountId),
@@ -76,7 +78,7 @@ export function createConsoleApi({ deps, keyUses, isTrusted, signup }: ConsoleOp
     ]);
     send(response, 200, {
       signedIn: true,
-      signup,
+      ...service,
       account: { id: accountId, name: account.name },
       key: { id: keyId, name: key!.name, prefix: key!.prefix, lastFour: key!.lastFour },
       passkey: passkey && { id: passkey.id, name: passkey.name },

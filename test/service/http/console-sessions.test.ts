@@ -88,7 +88,12 @@ describe('a console session', () => {
       key: { lastFour: renter.key.slice(-4) },
     });
     expect(JSON.stringify(shown)).not.toContain(renter.key);
-    expect(await (await call(there, 'GET', '/console/session')).json()).toEqual({ signedIn: false, signup: 'closed' });
+    expect(await (await call(there, 'GET', '/console/session')).json()).toEqual({
+      signedIn: false,
+      signup: 'closed',
+      contact: null,
+      ssh: false,
+    });
     // Mutations are executed, and streams open.
     const created = await graphql(
       here,

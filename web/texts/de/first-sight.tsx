@@ -4,7 +4,7 @@ import { plural } from '../plural.js';
 
 export const texts: typeof english = {
   title: 'GPUs sekundengenau mieten',
-  heading: 'GPUs sekundengenau mieten, zu 70 % des Marktpreises',
+  heading: 'GPUs sekundengenau, 30\u00a0% unter Marktpreis',
   what: 'Vom Klick zur Shell in wenigen Sekunden, auf Ihrer eigenen Maschine. Keine Einrichtungsgebühr, keine Vertragsbindung und nach dem Anhalten keine GPU-Kosten.',
   deployGpu: 'GPU mieten',
   allPrices: 'Alle Preise ansehen',
@@ -43,7 +43,11 @@ export const texts: typeof english = {
     ],
   ],
   priceSheet: 'Preisliste',
-  marketOf: (date) => `USD pro GPU-Stunde, Preise vom ${date}`,
+  console: 'Die Konsole',
+  market: 'Markt',
+  marketHint: 'Median der Angebote am Markt',
+  marketAt: (price) => `Markt ${price}`,
+  memoryAndFree: (vramGb, gpus) => `${vramGb} GB · ${gpus} frei`,
   caption: 'USD pro GPU-Stunde und freie GPUs nach Modell',
   gpu: 'GPU',
   vram: 'VRAM (GB)',

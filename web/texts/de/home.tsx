@@ -1,6 +1,6 @@
 import { number } from '../../figures/number.js';
 import type { texts as english } from '../en/home.js';
-import { listed, plural } from '../plural.js';
+import { plural } from '../plural.js';
 
 export const texts: typeof english = {
   reading: 'Ihr Konto wird geladen …',
@@ -13,7 +13,12 @@ export const texts: typeof english = {
   addCredit: 'Guthaben aufladen',
   askForCredit: 'Betreiber um Guthaben bitten',
   askForCreditWhy: (account) => <>Der Betreiber dieses Dienstes schreibt es Ihrem Konto {account} gut.</>,
-  waiting: 'wartet auf den Betreiber',
+  contactForCredit: (place, account) => (
+    <>
+      Kontakt: {place}. Nennen Sie dabei Ihr Konto {account}.
+    </>
+  ),
+  ask: 'Um Guthaben bitten',
   copyAccount: 'Konto-ID kopieren',
   keyStep: 'SSH-Schlüssel hinzufügen',
   keyWhy: (tool) => <>Der private Teil öffnet jede Instanz. Sie erstellen einen mit {tool}.</>,
@@ -93,23 +98,6 @@ export const texts: typeof english = {
   changeLimit: 'Limit ändern',
   open: (name, hidden) => <>{hidden(`${name} `)}Öffnen</>,
   cost: 'Guthaben und Kosten',
-  figures: {
-    balance: 'Guthaben',
-    burn: 'Aktuelle Kosten',
-    month: 'Dieser Monat (UTC)',
-    forecast: 'Monatsprognose',
-  },
-  paidFor: (running, stopped, volumes) =>
-    listed([
-      [running, plural(running, { one: '1\u00a0läuft', other: `${number(running)}\u00a0laufen` })],
-      [stopped, `${number(stopped)}\u00a0angehalten`],
-      [volumes, plural(volumes, { one: '1 Volume', other: `${number(volumes)} Volumes` })],
-    ]) || 'nichts läuft',
-  noLimit: 'kein Monatslimit',
-  ofLimit: (limit) => `Limit ${limit} USD`,
-  atThisCost: 'bei den aktuellen Kosten',
-  covered: 'durch Ihr Guthaben gedeckt',
-  missing: (amount) => <>es fehlen {amount}</>,
   rented: 'Ihre Instanzen',
   allInstances: (count) => plural(count, { one: 'Details', other: `Alle ${number(count)} Instanzen` }),
   noneRented: 'Wählen Sie eine GPU',

@@ -11,7 +11,6 @@ export const texts: typeof english = {
     </>
   ),
   notReached: 'Bei den aktuellen Kosten wird es nicht erreicht.',
-  notThisMonth: 'Das Limit wird diesen Monat nicht erreicht.',
   wasReached: (at) => <>Erreicht: {at}. Davon betroffene Instanzen wurden angehalten.</>,
   isReached: (at) => <>Reicht bis {at}. Dann werden die betroffenen Instanzen angehalten.</>,
   inUsd: (label) => `${label} (USD)`,

@@ -3,7 +3,7 @@ import type { texts as english } from '../en/machines.js';
 import { plural } from '../plural.js';
 
 export const texts: typeof english = {
-  market: (date) => `Preise vom ${date} · sekundengenau abgerechnet`,
+  market: (prices) => `${prices} · sekundengenau abgerechnet`,
 
   popular: 'Gefragte Modelle',
   perGpu: 'USD/GPU-h',

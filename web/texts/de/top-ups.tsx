@@ -25,7 +25,12 @@ export const texts: typeof english = {
     EXPIRED: 'abgelaufen',
     QUARANTINED: 'in Prüfung',
   },
-  noPayments: 'Hier werden keine Zahlungen angenommen: Bitten Sie den Betreiber dieses Dienstes um Guthaben.',
+  noPayments: (contact) =>
+    contact === null ? (
+      'Dieser Dienst nimmt hier keine Zahlungen an. Bitten Sie den Betreiber um Guthaben.'
+    ) : (
+      <>Dieser Dienst nimmt hier keine Zahlungen an. Kontakt für Guthaben: {contact}</>
+    ),
   title: 'Guthaben aufladen',
   caption: 'Aufladungen',
   pending: 'Offene Aufladungen',

@@ -1,26 +1,43 @@
 import type { ComponentChildren } from 'preact';
-import { plural } from '../plural.js';
+import { number } from '../../figures/number.js';
+import { listed, plural } from '../plural.js';
 
 export const texts = {
   balance: 'Balance',
-  burn: 'Current cost',
-  lastsForYears: 'At this rate, your credit lasts for years.',
-  ranOut: 'Your credit has run out. All running instances are being stopped; their disks are still billed.',
-  /** `days` is how long disks are kept after that. */
+  figures: {
+    balance: 'Balance',
+    burn: 'Current cost',
+    month: 'This month (UTC)',
+    forecast: 'Projected this month',
+  },
+  /** The items that the current cost is for. */
+  paidFor: (running: number, stopped: number, volumes: number) =>
+    listed([
+      [running, `${number(running)}\u00a0running`],
+      [stopped, `${number(stopped)}\u00a0stopped`],
+      [volumes, plural(volumes, { one: '1\u00a0volume', other: `${number(volumes)}\u00a0volumes` })],
+    ]) || 'nothing running',
+  noLimit: 'no monthly limit',
+  ofLimit: (limit: string) => `limit ${limit} USD`,
+  limitUse: 'Share of the monthly limit that is spent',
+  atThisCost: 'at the current cost',
+  covered: 'covered by your balance',
+  missing: (amount: ComponentChildren) => <>{amount} short</>,
+  ranOut:
+    'Your credit has run out. All running instances are being stopped; disks and volumes are still billed until they are deleted.',
+  /** `days` is how long disks and volumes are kept after that. */
   runsOut: (at: ComponentChildren, days: number) => (
     <>
       Your credit runs out {at}.{' '}
       {days === 0
-        ? 'All instances are then destroyed with their disks.'
-        : `All running instances then stop; their disks are kept for ${plural(days, { one: 'one day', other: `${days} days` })} and still billed.`}
+        ? 'All instances and volumes are then deleted with their data.'
+        : `Running instances then stop. Disks and volumes are kept for ${plural(days, { one: 'one more day', other: `${days} more days` })}, and still billed.`}
     </>
   ),
   over: (deletedAt: ComponentChildren) => (
     <>
-      Your credit has run out: everything is stopped, and disks are still billed. Unless you add credit, instances and
-      their disks will be destroyed {deletedAt}.
+      Your credit has run out: everything is stopped, and disks and volumes are still billed. Unless you add credit,
+      instances and volumes will be deleted with their data {deletedAt}.
     </>
   ),
-  nothingCosts: 'Nothing is being billed right now.',
-  missing: (amount: ComponentChildren) => <>To last until the end of the month, you need {amount} more.</>,
 };

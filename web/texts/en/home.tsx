@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { number } from '../../figures/number.js';
-import { listed, plural } from '../plural.js';
+import { plural } from '../plural.js';
 
 /** A name or a time, as displayed. */
 type Shown = ComponentChildren;
@@ -16,7 +16,13 @@ export const texts = {
   addCredit: 'Add credit',
   askForCredit: 'Ask the operator for credit',
   askForCreditWhy: (account: Shown) => <>The operator of this service adds it to your account {account}.</>,
-  waiting: 'waiting for the operator',
+  /** `place` is an email address or a host. */
+  contactForCredit: (place: Shown, account: Shown) => (
+    <>
+      Contact {place} and name your account {account}.
+    </>
+  ),
+  ask: 'Ask for credit',
   copyAccount: 'Copy account id',
   keyStep: 'Add your SSH key',
   keyWhy: (tool: Shown) => <>Its private part opens every instance. You create one with {tool}.</>,
@@ -96,24 +102,6 @@ export const texts = {
   /** `hidden` wraps text for screen readers only. */
   open: (name: string, hidden: (text: string) => ComponentChildren) => <>Open{hidden(` ${name}`)}</>,
   cost: 'Balance and cost',
-  figures: {
-    balance: 'Balance',
-    burn: 'Current cost',
-    month: 'This month (UTC)',
-    forecast: 'Projected this month',
-  },
-  /** The items that the current cost is for. */
-  paidFor: (running: number, stopped: number, volumes: number) =>
-    listed([
-      [running, `${number(running)}\u00a0running`],
-      [stopped, `${number(stopped)}\u00a0stopped`],
-      [volumes, plural(volumes, { one: '1 volume', other: `${number(volumes)} volumes` })],
-    ]) || 'nothing running',
-  noLimit: 'no monthly limit',
-  ofLimit: (limit: string) => `limit ${limit} USD`,
-  atThisCost: 'at the current cost',
-  covered: 'covered by your balance',
-  missing: (amount: Shown) => <>{amount} short</>,
   rented: 'Your instances',
   allInstances: (count: number) => plural(count, { one: 'Details', other: `All ${number(count)} instances` }),
   noneRented: 'Choose a GPU to get started',

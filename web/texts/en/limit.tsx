@@ -12,7 +12,6 @@ export const texts = {
     </>
   ),
   notReached: 'Not reached at current rates.',
-  notThisMonth: 'The limit won’t be reached this month.',
   wasReached: (at: ComponentChildren) => <>Reached {at}: running instances under it were stopped.</>,
   isReached: (at: ComponentChildren) => <>Will be reached {at}. All limited instances then stop.</>,
   inUsd: (label: string) => `${label} (USD)`,

@@ -2,7 +2,8 @@ import { number } from '../../figures/number.js';
 import { plural } from '../plural.js';
 
 export const texts = {
-  market: (date: string) => `Market prices as of ${date} · billed per second`,
+  /** `prices` describes their age. */
+  market: (prices: string) => `${prices} · billed per second`,
 
   // Models.
   popular: 'Popular models',

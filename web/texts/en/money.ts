@@ -1,6 +1,4 @@
 export const texts = {
   reading: 'Loading your balance …',
   asOf: (time: string) => `As of ${time}`,
-  lasts: 'Lasts',
-  years: 'years',
 };

@@ -9,7 +9,12 @@ export const texts = {
   what: 'Item',
   when: 'Time (UTC)',
   span: 'Duration',
-  rate: 'USD/h',
+  gpus: 'GPUs',
+  storage: 'Storage',
+  /** A part of a charge, with its exact amount in USD. */
+  part: (kind: string, time: string, hourly: string, amount: string) =>
+    `${kind}: ${time} at ${hourly} USD/h, ${amount} USD`,
+  including: (what: string) => `including ${what}`,
   usd: 'USD',
   opening: 'Opening balance',
   closing: 'Closing balance',
@@ -32,7 +37,6 @@ export const texts = {
     'the machine failed to start it': 'the machine failed to start it',
     'the machine was unreachable': 'the machine was unreachable',
   },
-  /** `rows` is the number of rows shown of each kind. */
-  shown: (rows: number) => `Shows the first ${rows} of each kind; the download contains all.`,
+  shown: (rows: number) => `Shows the first ${rows}; the download contains all.`,
   verify: 'Verify a signed statement',
 };

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact';
 import { number } from '../../figures/number.js';
 import { plural } from '../plural.js';
 
@@ -25,7 +26,13 @@ export const texts = {
     EXPIRED: 'expired',
     QUARANTINED: 'on hold',
   },
-  noPayments: 'This service doesn’t accept payments here: ask its operator to add credit.',
+  /** `contact` is null if the operator names none. */
+  noPayments: (contact: ComponentChildren): ComponentChildren =>
+    contact === null ? (
+      'This service accepts no payments here. Ask its operator for credit.'
+    ) : (
+      <>This service accepts no payments here. For credit, contact {contact}.</>
+    ),
   title: 'Add credit',
   caption: 'Top-ups',
   pending: 'Pending top-ups',

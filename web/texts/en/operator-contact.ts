@@ -1,0 +1,4 @@
+export const texts = {
+  /** Of an email to the operator. */
+  subject: (account: string) => `Credit for account ${account}`,
+};
