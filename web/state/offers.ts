@@ -6,7 +6,16 @@ import { MachineKinds, OfferSearch, RunningMachines } from '../graph/documents.j
 import { Retry } from '../graph/retry.js';
 import { send } from '../graph/send.js';
 import { serverNow } from './clock.js';
-import { chosenGpus, filter, isFilterKnown, type OfferFilter, type OfferSort, TIERS, typedModel } from './filters.js';
+import {
+  chosenGpus,
+  FILTER_NAMES,
+  filter,
+  isFilterKnown,
+  type OfferFilter,
+  type OfferSort,
+  TIERS,
+  typedModel,
+} from './filters.js';
 import { query, setQuery } from './location.js';
 import { marketChanges, models, regionName } from './market.js';
 import { useRead } from './read.js';
@@ -44,6 +53,9 @@ export const ORDERS = {
 } as const satisfies Record<string, Order>;
 export type OrderName = keyof typeof ORDERS;
 
+/** Orders by figures in which equal offers differ. */
+const BY_HARDWARE: readonly string[] = ['RELIABILITY', 'CPU', 'MEMORY', 'DISK', 'NETWORK'] satisfies OrderName[];
+
 /**
  * Returns the total memory bandwidth of the machine's GPUs in GB/s, as published by their vendor, or undefined if it is
  * unknown.
@@ -78,6 +90,12 @@ export const order = computed<OrderName | typeof BY_CLASS>(() => {
   if (isSorted.value) return query.value.get('sort') as OrderName;
   return isNarrow.value ? 'PRICE' : BY_CLASS;
 });
+
+/** Whether the order is one in which equal offers can share a row. */
+export const isGrouped = computed(() => !BY_HARDWARE.includes(order.value));
+
+/** Whether the URL has any requirement. */
+export const hasRequirement = computed(() => FILTER_NAMES.some((name) => query.value.has(name)));
 
 /** Returns the searches for matching machines, in execution order. */
 function searches(wanted: OfferFilter): { filter: OfferFilter; sort: OfferSort }[] {
@@ -114,6 +132,8 @@ export interface Found {
   total: number;
   /** Number of matching machines without a host agent, whether or not they are shown. */
   agentless: number;
+  /** The prices of the cheapest one, or null if there is none. */
+  cheapest: Offer['pricePerHour'] | null;
   /** Time at which the machines were read, in seconds since 1970. */
   at: number;
   hasMore: boolean;
@@ -159,6 +179,9 @@ function createOffers() {
       const isRunningOnly = scope.value === 'running';
       const agentless = kinds.agentless.totalCount;
       const total = kinds.running.totalCount + (isRunningOnly ? 0 : agentless);
+      const [cheapest = null] = [kinds.running, ...(isRunningOnly ? [] : [kinds.agentless])]
+        .flatMap(({ edges }) => edges.map(({ node }) => node.pricePerHour))
+        .sort((one, other) => one.onDemand - other.onDemand);
       const isMixed = kinds.running.totalCount > 0 && agentless > 0;
       // Machines that run containers come first, unless a column determines the order.
       const parts = isMixed && !isSorted.value ? [running, { ...all, hasAgent: false }] : [all];
@@ -178,7 +201,7 @@ function createOffers() {
       if (isWhole) sortBy(offers, sorted.value);
       retry.end();
       batch(() => {
-        found.value = { total, agentless, at: serverNow.peek(), hasMore: offers.length < total, offers };
+        found.value = { total, agentless, cheapest, at: serverNow.peek(), hasMore: offers.length < total, offers };
         error.value = null;
       });
     } catch (fault) {
