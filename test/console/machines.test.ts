@@ -222,9 +222,9 @@ describe('the market page in Chromium', needs('chromium'), () => {
   it('shows equal machines in one row, which opens without hiding selected ones', () =>
     here.pages.with(`${ALL}&gpu=t4`, null, async ({ page, complaints }) => {
       const rows = page.locator('.offer');
-      const toggle = page.getByRole('button', { name: /^\d+ available like m-/ }).first();
+      const toggle = page.getByRole('button', { name: /^×\d+ available like m-/ }).first();
       await toggle.waitFor();
-      const [closed, count] = [await rows.count(), Number.parseInt(await toggle.innerText(), 10)];
+      const [closed, count] = [await rows.count(), Number(/\d+/.exec(await toggle.innerText()))];
       expect(count).toBeGreaterThan(1);
       await toggle.click();
       expect(await toggle.getAttribute('aria-expanded')).toBe('true');

@@ -336,8 +336,9 @@ function DeployBar({ memory, fits, chosen }: BarOfProps) {
         <p>
           <strong>
             {offer.numGpus} × <ModelName name={modelName(offer.gpu)} />
-          </strong>{' '}
+          </strong>
           <span class="quiet">
+            {' · '}
             <Amount of={micro(offer.pricePerHour.onDemand)} unit="USD/h" />
           </span>
         </p>

@@ -13,14 +13,12 @@ import { Empty, Failure } from '../parts/notice.js';
 import { RowGroups } from '../parts/row-groups.js';
 import { deployPath, MACHINE } from '../state/deploy-link.js';
 import { FILTER_NAMES } from '../state/filters.js';
-import { setQuery, withQuery } from '../state/location.js';
+import { query, setQuery, withQuery } from '../state/location.js';
 import { modelName, regionName } from '../state/market.js';
 import { MODES, modeParameter, shownMode } from '../state/modes.js';
 import {
   compared,
   type Found,
-  hasRequirement,
-  isGrouped,
   MAX_COMPARED,
   MAX_OFFERS,
   type Offer,
@@ -37,6 +35,8 @@ import { areFiltersOpen } from './filters.js';
 
 /** Approximate row height until a row has been measured. */
 const ROW_PX = 45;
+/** Orders by figures in which equal offers differ, so that each offer needs its own row. */
+const BY_HARDWARE: readonly string[] = ['RELIABILITY', 'CPU', 'MEMORY', 'DISK', 'NETWORK'] satisfies OrderName[];
 
 /** Lists the machines that meet the requirements and can be rented now. Equal ones share a row. */
 export function Offers() {
@@ -73,7 +73,9 @@ export function Offers() {
         <div class="offers-choices">
           <SortChoice />
           <ModeChoice />
-          {hasRequirement.value && known?.total !== 0 && <DeployCheapest of={known?.cheapest ?? null} />}
+          {FILTER_NAMES.some((name) => query.value.has(name)) && known?.total !== 0 && (
+            <DeployCheapest of={known?.cheapest ?? null} />
+          )}
         </div>
       </div>
       {error.value !== null && (
@@ -104,7 +106,13 @@ function Remarks({ found }: { found: Found | null }) {
   if (found !== null && found.total > 0 && !isOrder(order.value)) remarks.push(texts.recommendedHint);
   const scopeRemark = found === null ? null : scopeOf(found);
   if (scopeRemark !== null) remarks.push(scopeRemark);
-  return <p class="small quiet offers-remarks">{remarks.map((remark, place) => [place > 0 && ' · ', remark])}</p>;
+  return (
+    <p class="small quiet offers-remarks">
+      {remarks.map((remark) => (
+        <span>{remark}</span>
+      ))}
+    </p>
+  );
 }
 
 function scopeOf({ agentless, total, offers }: Found): ComponentChildren {
@@ -187,7 +195,9 @@ interface ListedRow {
 
 function Table({ found: { offers, total } }: { found: Found }) {
   const open = useSignal<ReadonlySet<string>>(new Set());
-  const rows = isGrouped.value ? groupedRows(offers, open) : offers.map((offer): ListedRow => ({ offer }));
+  const rows = BY_HARDWARE.includes(order.value)
+    ? offers.map((offer): ListedRow => ({ offer }))
+    : groupedRows(offers, open);
   const shownTotal = total - offers.length + rows.length;
   // If all of them run containers, or none does, there is no point in marking each one.
   const isMixed = new Set(offers.map(({ hasAgent, demo }) => `${hasAgent} ${demo}`)).size > 1;

@@ -6,16 +6,7 @@ import { MachineKinds, OfferSearch, RunningMachines } from '../graph/documents.j
 import { Retry } from '../graph/retry.js';
 import { send } from '../graph/send.js';
 import { serverNow } from './clock.js';
-import {
-  chosenGpus,
-  FILTER_NAMES,
-  filter,
-  isFilterKnown,
-  type OfferFilter,
-  type OfferSort,
-  TIERS,
-  typedModel,
-} from './filters.js';
+import { chosenGpus, filter, isFilterKnown, type OfferFilter, type OfferSort, TIERS, typedModel } from './filters.js';
 import { query, setQuery } from './location.js';
 import { marketChanges, models, regionName } from './market.js';
 import { useRead } from './read.js';
@@ -53,9 +44,6 @@ export const ORDERS = {
 } as const satisfies Record<string, Order>;
 export type OrderName = keyof typeof ORDERS;
 
-/** Orders by figures in which equal offers differ. */
-const BY_HARDWARE: readonly string[] = ['RELIABILITY', 'CPU', 'MEMORY', 'DISK', 'NETWORK'] satisfies OrderName[];
-
 /**
  * Returns the total memory bandwidth of the machine's GPUs in GB/s, as published by their vendor, or undefined if it is
  * unknown.
@@ -90,12 +78,6 @@ export const order = computed<OrderName | typeof BY_CLASS>(() => {
   if (isSorted.value) return query.value.get('sort') as OrderName;
   return isNarrow.value ? 'PRICE' : BY_CLASS;
 });
-
-/** Whether the order is one in which equal offers can share a row. */
-export const isGrouped = computed(() => !BY_HARDWARE.includes(order.value));
-
-/** Whether the URL has any requirement. */
-export const hasRequirement = computed(() => FILTER_NAMES.some((name) => query.value.has(name)));
 
 /** Returns the searches for matching machines, in execution order. */
 function searches(wanted: OfferFilter): { filter: OfferFilter; sort: OfferSort }[] {

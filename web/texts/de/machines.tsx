@@ -118,7 +118,12 @@ export const texts: typeof english = {
     RELIABILITY: 'Zuverlässigkeit %',
   },
   detailsOf: (id) => `, Details zu ${id}`,
-  equal: (count) => `${count} verfügbar`,
+  equal: (count) => (
+    <>
+      ×{count}
+      <span class="equal-word"> verfügbar</span>
+    </>
+  ),
   equalTo: (id) => `wie ${id}`,
   equalHint: 'Gleich in Modell, Preis und Standort; CPU, RAM und Speicherplatz können abweichen',
   compare: (id) => `${id} vergleichen`,

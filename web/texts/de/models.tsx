@@ -62,7 +62,7 @@ export const texts: typeof english = {
   regionHead: 'Standort',
   priceHead: 'USD/h',
   recommended: 'Empfohlen',
-  cheapest: 'Empfohlen: die günstigste passende',
+  cheapest: 'Empfohlen: die günstigste, die passt',
   fewerGpus: (gpus, instead, percent) =>
     `Empfohlen: ${plural(gpus, { one: 'eine GPU', other: `${gpus} GPUs` })} statt ${instead}, für ${percent} % mehr`,
   used: (used, total) => `${used} von ${total}`,

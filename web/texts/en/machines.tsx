@@ -121,7 +121,12 @@ export const texts = {
     RELIABILITY: 'Reliability %',
   },
   detailsOf: (id: string) => `, details of ${id}`,
-  equal: (count: number) => `${count} available`,
+  equal: (count: number) => (
+    <>
+      ×{count}
+      <span class="equal-word"> available</span>
+    </>
+  ),
   equalTo: (id: string) => `like ${id}`,
   equalHint: 'Same model, price and location; CPU, memory and disk may differ',
   compare: (id: string) => `Compare ${id}`,
