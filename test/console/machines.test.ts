@@ -30,7 +30,7 @@ describe('the market page in Chromium', needs('chromium'), () => {
     const requests: Request[] = [];
     page.on('request', (request) => requests.push(request));
     await page.goto(here.gateway.address, { waitUntil: 'commit' });
-    await page.getByRole('row', { name: /NVIDIA H100 SXM5/ }).waitFor();
+    await page.getByRole('row', { name: /NVIDIA H100 SXM\b/ }).waitFor();
     await page
       .getByRole('link', { name: /: \d+ GPUs free$/ })
       .first()
@@ -75,7 +75,7 @@ describe('the market page in Chromium', needs('chromium'), () => {
       expect(shown).toHaveLength(tiers.length);
       for (const [place, tier] of tiers.entries()) {
         const lines = shown[place]!.split(/\s*\n\s*/);
-        const model = pricing.data.find((each: Priced) => each.name === lines[0]);
+        const model = pricing.data.find((each: Priced) => each.name.replace(/SXM\d/, 'SXM') === lines[0]);
         expect(model.tier).toBe(tier);
         slugs.push(model.slug);
         expect(lines.join(' ')).toContain(`${model.pricePerGpuHour.onDemand.toFixed(2)} USD per GPU-hour`);
@@ -219,6 +219,27 @@ describe('the market page in Chromium', needs('chromium'), () => {
       expect(complaints).toEqual([]);
     }));
 
+  it('shows equal machines in one row, which opens without hiding selected ones', () =>
+    here.pages.with(`${ALL}&gpu=t4`, null, async ({ page, complaints }) => {
+      const rows = page.locator('.offer');
+      const toggle = page.getByRole('button', { name: /^×\d+ available like m-/ }).first();
+      await toggle.waitFor();
+      const [closed, count] = [await rows.count(), Number(/\d+/.exec(await toggle.innerText()))];
+      expect(count).toBeGreaterThan(1);
+      await toggle.click();
+      expect(await toggle.getAttribute('aria-expanded')).toBe('true');
+      await expect.poll(() => rows.count()).toBe(closed + count - 1);
+      expect(await page.locator('.offer.member').count()).toBe(count - 1);
+      await page.locator('.offer.member').first().getByRole('checkbox').check();
+      await toggle.click();
+      await expect.poll(() => rows.count()).toBe(closed + 1);
+      expect(await page.locator('.offer.member').getByRole('checkbox').isChecked()).toBe(true);
+      // Equal machines may differ in their disks, so this order shows each one.
+      await page.getByLabel('Sort').selectOption('Most disk');
+      await toggle.waitFor({ state: 'detached' });
+      expect(complaints).toEqual([]);
+    }));
+
   it('compares selected machines over the list, and opens a comparison from its URL', () =>
     here.pages.with(`${ALL}&gpu=h100-sxm,h100-pcie`, null, async ({ page, complaints }) => {
       const ticks = page.getByRole('checkbox', { name: /^Compare m-/ });
@@ -263,7 +284,7 @@ describe('the market page in Chromium', needs('chromium'), () => {
       const name = page.locator('.offer th a').first();
       await name.click();
       const id = new URL(page.url()).searchParams.get('details')!;
-      const details = page.getByRole('dialog', { name: /^\d × NVIDIA H100 SXM5$/ });
+      const details = page.getByRole('dialog', { name: /^\d × H100 SXM$/ });
       await details.getByText(id, { exact: true }).first().waitFor();
       await details.getByText('CUDA up to').waitFor();
       await expectSoundInLongRun(page, 'dialog');
@@ -294,7 +315,7 @@ describe('the market page in Chromium', needs('chromium'), () => {
       const open = page.getByRole('button', { name: /^All \d+ models/ });
       await open.click();
       expect((await sheet.getByRole('rowheader').allInnerTexts()).map((text) => text.replace(/\s+/g, ' '))).toEqual([
-        'NVIDIA H100 SXM5 80 GB',
+        'NVIDIA H100 SXM 80 GB',
         'NVIDIA H100 NVL 94 GB',
         'NVIDIA H100 PCIe 80 GB',
       ]);

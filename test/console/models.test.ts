@@ -35,15 +35,14 @@ describe("the console's screen for running a model", needs('chromium'), () => {
       const machines = page.getByRole('radio', { name: /^Choose / });
       const rows = await page.locator('.fits tbody tr').evaluateAll((each) =>
         each.map((row) => ({
-          hasAgent: row.querySelector('.badge') === null,
-          price: Number(row.querySelector('td.number')!.textContent),
+          isRecommended: row.querySelector('.badge')?.textContent === 'Recommended',
+          speed: row.querySelector('.fit-speed')!.textContent,
         })),
       );
       expect(rows.length).toBeGreaterThan(2);
-      // Another file's host may have an agent on the shared gateway.
-      expect(rows).toEqual(
-        rows.toSorted((one, other) => Number(other.hasAgent) - Number(one.hasAgent) || one.price - other.price),
-      );
+      expect(rows.map(({ isRecommended }) => isRecommended)).toEqual(rows.map((_, place) => place === 0));
+      expect(rows.filter(({ speed }) => !/^[\d,]{3,}$/.test(speed))).toEqual([]);
+      await page.getByText(/^Recommended: (the cheapest that fits|one GPU instead of \d, for \d+% more)$/).waitFor();
       expect(await machines.first().isChecked()).toBe(true);
       // A model with 28 attention heads and 4 key-value heads.
       await page

@@ -103,8 +103,7 @@ describe('volumes in the console', needs('chromium'), () => {
       renter.graphql(`mutation { createVolume(input: { name: "${name}", sizeGb: 10 }) { id } }`);
     const both = [await create('one'), await create('two')].map(({ body }) => body.data.createVolume.id);
     await here.pages.with('/volumes', renter, async ({ page, complaints }) => {
-      await page.getByRole('button', { name: 'Actions for one' }).click();
-      await page.getByRole('menuitem', { name: 'Deploy with one' }).click();
+      await page.getByRole('button', { name: 'Deploy with it: one' }).click();
       const deploy = page.getByRole('button', { name: /^Deploy for/ });
       await page.getByText('Disk and volumes').click();
       const chosen = [await page.getByLabel('Volume of volume 1').inputValue()];

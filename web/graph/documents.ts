@@ -134,20 +134,41 @@ export const OfferSearch = graphql(
   [OfferRow],
 );
 
-/** Counts matching machines with and without a host agent, and all on the market that have one. */
-export const MachineKinds = graphql(`
-  query MachineKinds($running: OfferFilterInput, $agentless: OfferFilterInput) {
-    running: offerSearch(filter: $running, first: 1) {
-      totalCount
+const Cheapest = graphql(`
+  fragment Cheapest on OfferConnection {
+    totalCount
+    edges {
+      node {
+        pricePerHour {
+          onDemand
+          interruptible
+          reserved
+        }
+      }
     }
-    agentless: offerSearch(filter: $agentless, first: 1) {
-      totalCount
+  }
+`);
+
+/**
+ * Counts matching machines with and without a host agent, and all on the market that have one. Also reads the lowest
+ * price of the matching ones.
+ */
+export const MachineKinds = graphql(
+  `
+  query MachineKinds($running: OfferFilterInput, $agentless: OfferFilterInput) {
+    running: offerSearch(filter: $running, sort: PRICE, first: 1) {
+      ...Cheapest
+    }
+    agentless: offerSearch(filter: $agentless, sort: PRICE, first: 1) {
+      ...Cheapest
     }
     market: offerSearch(filter: { hasAgent: true, includePreemptible: true }, first: 1) {
       totalCount
     }
   }
-`);
+`,
+  [Cheapest],
+);
 
 /** Counts the market's machines that run containers. */
 export const RunningMachines = graphql(`

@@ -1,15 +1,18 @@
 const MAKER = /^(?:NVIDIA|AMD)(?: GeForce| Tesla| Quadro| Instinct)? /;
 
-/** Returns a model's name without the vendor prefix. */
-export const shortName = (name: string): string => name.replace(MAKER, '');
+/** The version of an SXM socket, which follows from the model. */
+const SOCKET_VERSION = /(?<=\bSXM)\d\b/;
 
-/** Shows a model's name without the vendor prefix that most names have. Screen readers still read the full name. */
+/** Returns a model's name without the vendor and the socket's version: "H100 SXM" for "NVIDIA H100 SXM5". */
+export const shortName = (name: string): string => name.replace(MAKER, '').replace(SOCKET_VERSION, '');
+
+/** Shows a model's short name. Screen readers still read the vendor. */
 export function ModelName({ name }: { name: string }) {
   const [maker = ''] = MAKER.exec(name) ?? [];
   return (
     <>
       {maker !== '' && <span class="hidden">{maker}</span>}
-      {name.slice(maker.length)}
+      {shortName(name)}
     </>
   );
 }

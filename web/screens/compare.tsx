@@ -5,7 +5,7 @@ import { OneOffer } from '../graph/documents.js';
 import { Dialog } from '../parts/dialog.js';
 import { Facts } from '../parts/facts.js';
 import { Icon } from '../parts/icon.js';
-import { ModelName } from '../parts/model-name.js';
+import { ModelName, shortName } from '../parts/model-name.js';
 import { deployPath, MACHINE } from '../state/deploy-link.js';
 import { marketChanges, modelName, regionName } from '../state/market.js';
 import { MODES, modeParameter } from '../state/modes.js';
@@ -122,7 +122,7 @@ export function MachineDetails({ id, onClose }: { id: string; onClose(): void })
   );
 }
 
-const nameOf = ({ numGpus, gpu }: Offer) => `${numGpus} × ${modelName(gpu)}`;
+const nameOf = ({ numGpus, gpu }: Offer) => `${numGpus} × ${shortName(modelName(gpu))}`;
 
 function useOffer(machineId: string | undefined): Known {
   return useRead(OneOffer, machineId === undefined ? null : { machineId }, marketChanges).data.value?.offer;

@@ -4,10 +4,11 @@ import { loneRate, micro, rate } from '../figures/money.js';
 import { Deploy, DeployBest } from '../graph/documents.js';
 import { newIdempotencyKey } from '../graph/idempotency-key.js';
 import { Refusal, send } from '../graph/send.js';
+import { Icon } from '../parts/icon.js';
 import { Failure, NotArrived } from '../parts/notice.js';
 import { type Instance, takeInstance } from '../state/account.js';
 import { useDeployForm } from '../state/deploy-form.js';
-import { isRenting, LAUNCH } from '../state/deploy-link.js';
+import { isRenting, LAUNCH, machinesPath } from '../state/deploy-link.js';
 import { draft, forgetDraft, link, readAddress, readLink, writeAddress } from '../state/launch-draft.js';
 import { formOf } from '../state/launch-form.js';
 import { go, path, query, setQuery, wasLoadedWith, withQuery } from '../state/location.js';
@@ -72,7 +73,13 @@ function Page() {
   const quoted = quote.quoted.value;
   return (
     <div class="stack">
-      <h1 tabIndex={-1}>{screens['/deploy']}</h1>
+      <div class="stack-tight">
+        <a class="small quiet back" href={machinesPath()}>
+          <Icon name="chevron-left" />
+          {screens['/machines']}
+        </a>
+        <h1 tabIndex={-1}>{screens['/deploy']}</h1>
+      </div>
       {isByLink && <LinkNotice />}
       <div class="deploy">
         <form id="deploy" class="stack" onSubmit={rental.deploy}>
@@ -89,9 +96,9 @@ function Page() {
             <Modes form={form} quote={quote} />
             {quoted !== null && <Price quoted={quoted} />}
           </div>
-          <div class="deploy-bar">
+          <div class="deploy-bar action-bar">
             <Outcome form={form} quoted={quoted} rental={rental} fault={quote.error.value} />
-            {quoted !== null && <TotalPrice quoted={quoted} />}
+            {quoted !== null && <TotalPrice quoted={quoted} mode={form.mode.name} />}
             <DeployButton isBusy={rental.isBusy} quoted={quoted} />
           </div>
         </aside>

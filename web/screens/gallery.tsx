@@ -121,15 +121,17 @@ export function Gallery({ value, onType, onSaved }: Props) {
           />
         </label>
       )}
-      {(templates === null || known !== undefined) && saved === undefined && (
-        <p class="small quiet template-about">
-          {known !== undefined && visible(texts.about(texts.ofCatalogue(known.description), known.vramGb))}
-        </p>
-      )}
       {saved !== undefined && <OwnTemplate saved={saved} />}
-      <p class="small quiet">
-        {texts.modelToRun} <a href="/models">{screens['/models']}</a>
-      </p>
+      <div class="row between">
+        {(templates === null || known !== undefined) && saved === undefined && (
+          <p class="small quiet template-about">
+            {known !== undefined && visible(texts.about(texts.ofCatalogue(known.description), known.vramGb))}
+          </p>
+        )}
+        <p class="small quiet">
+          {texts.modelToRun} <a href="/models">{screens['/models']}</a>
+        </p>
+      </div>
     </fieldset>
   );
 }

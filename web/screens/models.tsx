@@ -1,20 +1,21 @@
 import { type Signal, useSignal } from '@preact/signals';
 import { useRef } from 'preact/hooks';
+import { cheaperThan } from '../figures/fit-order.js';
 import { micro } from '../figures/money.js';
 import { fixed, number } from '../figures/number.js';
 import { fileSize } from '../figures/size.js';
 import { visible } from '../figures/visible.js';
 import { ModelHub, ModelMemory } from '../graph/documents.js';
-import { Rate } from '../parts/amount.js';
+import { Amount, Rate } from '../parts/amount.js';
 import { FileChooser } from '../parts/file-chooser.js';
 import { Fold } from '../parts/fold.js';
 import { Icon } from '../parts/icon.js';
-import { ModelName } from '../parts/model-name.js';
+import { ModelName, shortName } from '../parts/model-name.js';
 import { Empty, Failure } from '../parts/notice.js';
 import { query, setQuery } from '../state/location.js';
 import { modelName, regionName, useSheet } from '../state/market.js';
-import { deployModel, type Fit, type Memory, useFits } from '../state/model-run.js';
-import { vramOf } from '../state/offers.js';
+import { deployModel, type Fit, type Memory, pricedFit, useFits } from '../state/model-run.js';
+import { bandwidthOf, vramOf } from '../state/offers.js';
 import { useRead } from '../state/read.js';
 import { useTitle } from '../state/title.js';
 import '../style/models.css';
@@ -294,29 +295,6 @@ function Result({ memory }: { memory: Memory }) {
       <section class="panel fits" aria-label={texts.machines}>
         <div class="panel-head">
           <h2>{fits === null ? texts.searching : fits.length === 0 ? texts.machines : texts.count(fits.length)}</h2>
-          {chosen !== null && (
-            <div class="row fits-deploy">
-              <span class="small quiet">
-                {memory.model === null ? (
-                  texts.needsName
-                ) : (
-                  <>
-                    {chosen.offer.numGpus} × <ModelName name={modelName(chosen.offer.gpu)} />
-                  </>
-                )}
-              </span>
-              <button
-                type="button"
-                class={memory.model === null ? '' : 'primary'}
-                onClick={() => {
-                  if (memory.model !== null) deployModel(memory.model, memory, chosen);
-                  else document.querySelector<HTMLElement>('input[name="model"]')?.focus();
-                }}
-              >
-                {texts.deploy}
-              </button>
-            </div>
-          )}
         </div>
         {error !== null && (
           <div class="padded">
@@ -338,8 +316,59 @@ function Result({ memory }: { memory: Memory }) {
           />
         )}
       </section>
+      {chosen !== null && fits !== null && <DeployBar memory={memory} fits={fits} chosen={chosen} />}
     </>
   );
+}
+
+interface BarOfProps {
+  memory: Memory;
+  fits: readonly Fit[];
+  chosen: Fit;
+}
+
+/** Deploys the chosen machine. Says why the first one is recommended. */
+function DeployBar({ memory, fits, chosen }: BarOfProps) {
+  const { offer } = chosen;
+  return (
+    <div class="panel action-bar model-bar">
+      <div>
+        <p>
+          <strong>
+            {offer.numGpus} × <ModelName name={modelName(offer.gpu)} />
+          </strong>
+          <span class="quiet">
+            {' · '}
+            <Amount of={micro(offer.pricePerHour.onDemand)} unit="USD/h" />
+          </span>
+        </p>
+        <p class="small quiet">
+          {memory.model === null
+            ? texts.needsName
+            : chosen === fits[0]
+              ? reasonFor(fits, chosen)
+              : regionName(offer.region)}
+        </p>
+      </div>
+      <button
+        type="button"
+        class={memory.model === null ? 'large' : 'primary large'}
+        onClick={() => {
+          if (memory.model !== null) deployModel(memory.model, memory, chosen);
+          else document.querySelector<HTMLElement>('input[name="model"]')?.focus();
+        }}
+      >
+        {texts.deploy}
+      </button>
+    </div>
+  );
+}
+
+/** Explains why the first machine is recommended. */
+function reasonFor(fits: readonly Fit[], first: Fit): string {
+  const cheaper = cheaperThan(pricedFit(first), fits.map(pricedFit));
+  if (cheaper === null) return texts.cheapest;
+  return texts.fewerGpus(first.offer.numGpus, cheaper.row.numGpus, String(cheaper.percent));
 }
 
 const PARTS = ['weights', 'kv', 'overhead'] as const;
@@ -452,6 +481,9 @@ function FitTable({ fits, chosen, onChoose }: TableProps) {
           <th scope="col" class="fit-memory">
             {texts.memoryHead}
           </th>
+          <th scope="col" class="number fit-speed" title={texts.speedHint}>
+            {texts.speedHead}
+          </th>
           <th scope="col" class="fit-region">
             {texts.regionHead}
           </th>
@@ -463,8 +495,9 @@ function FitTable({ fits, chosen, onChoose }: TableProps) {
       <tbody>
         {fits.map((fit) => {
           const { offer, split } = fit;
-          const name = `${offer.numGpus} × ${modelName(offer.gpu)}`;
+          const name = `${offer.numGpus} × ${shortName(modelName(offer.gpu))}`;
           const total = totalOf(fit);
+          const speed = bandwidthOf(offer);
           return (
             <tr key={offer.machineId} class={fit === chosen ? 'chosen' : ''} onClick={() => onChoose(offer.machineId)}>
               <th scope="row">
@@ -480,6 +513,7 @@ function FitTable({ fits, chosen, onChoose }: TableProps) {
                     {offer.numGpus} × <ModelName name={modelName(offer.gpu)} />
                   </span>
                 </label>
+                {fit === fits[0] && <span class="badge">{texts.recommended}</span>}
                 {isMarked && !offer.hasAgent && (
                   <span class="badge" title={texts.noAgentTitle}>
                     {texts.noAgent}
@@ -494,6 +528,7 @@ function FitTable({ fits, chosen, onChoose }: TableProps) {
                   </span>
                 </div>
               </td>
+              <td class="number fit-speed quiet">{speed === undefined ? '–' : number(speed)}</td>
               <td class="fit-region quiet">{regionName(offer.region)}</td>
               <td class="number">
                 <Rate of={micro(offer.pricePerHour.onDemand)} />

@@ -1,5 +1,8 @@
+import { type Signal, useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { micro } from '../figures/money.js';
+import { equalOffers } from '../figures/equal-offers.js';
+import { loneRate, micro } from '../figures/money.js';
 import { fixed, number } from '../figures/number.js';
 import { timeToSecond } from '../figures/time.js';
 import { visible } from '../figures/visible.js';
@@ -10,7 +13,7 @@ import { Empty, Failure } from '../parts/notice.js';
 import { RowGroups } from '../parts/row-groups.js';
 import { deployPath, MACHINE } from '../state/deploy-link.js';
 import { FILTER_NAMES } from '../state/filters.js';
-import { setQuery, withQuery } from '../state/location.js';
+import { query, setQuery, withQuery } from '../state/location.js';
 import { modelName, regionName } from '../state/market.js';
 import { MODES, modeParameter, shownMode } from '../state/modes.js';
 import {
@@ -32,8 +35,10 @@ import { areFiltersOpen } from './filters.js';
 
 /** Approximate row height until a row has been measured. */
 const ROW_PX = 45;
+/** Orders by figures in which equal offers differ, so that each offer needs its own row. */
+const BY_HARDWARE: readonly string[] = ['RELIABILITY', 'CPU', 'MEMORY', 'DISK', 'NETWORK'] satisfies OrderName[];
 
-/** Lists the machines that meet the requirements and can be rented now, one per row. */
+/** Lists the machines that meet the requirements and can be rented now. Equal ones share a row. */
 export function Offers() {
   const { found, error, more } = useOffers();
   const known = found.value;
@@ -45,31 +50,31 @@ export function Offers() {
   }, [known]);
   return (
     <>
-      <div class="offers-head">
+      <div class={`offers-head ${known === null ? 'unknown' : ''}`}>
         <div class="offers-count">
-          <h2>{known === null ? texts.searching : texts.count(known.total)}</h2>
-          {known !== null && <span class="small quiet figure">{texts.asOf(timeToSecond(known.at))}</span>}
+          <h2 title={known === null ? undefined : texts.asOf(timeToSecond(known.at))}>
+            {known === null ? texts.searching : texts.count(known.total)}
+          </h2>
           <button
             type="button"
             class="plain small"
+            aria-expanded={areFiltersOpen.value}
             onClick={() => {
-              areFiltersOpen.value = true;
+              areFiltersOpen.value = !areFiltersOpen.value;
             }}
           >
-            {shownMode.value.name} · {orderName()}
+            <span>
+              {shownMode.value.name} · {orderName()}
+            </span>
+            <Icon name={areFiltersOpen.value ? 'chevron-up' : 'chevron-down'} />
           </button>
+          <Remarks found={known} />
         </div>
         <div class="offers-choices">
           <SortChoice />
           <ModeChoice />
-          {known?.total !== 0 && (
-            <a
-              class={`button primary ${known === null ? 'unknown' : ''}`}
-              title={texts.cheapestHint}
-              href={deployPath(modeParameter())}
-            >
-              {texts.deployCheapest}
-            </a>
+          {FILTER_NAMES.some((name) => query.value.has(name)) && known?.total !== 0 && (
+            <DeployCheapest of={known?.cheapest ?? null} />
           )}
         </div>
       </div>
@@ -78,7 +83,6 @@ export function Offers() {
           <Failure error={error.value} />
         </div>
       )}
-      {known !== null && <Scope found={known} />}
       {known?.total === 0 && <NoOffers found={known} />}
       {known !== null && known.total > 0 && <Table found={known} />}
       <div ref={end} />
@@ -89,25 +93,38 @@ export function Offers() {
   );
 }
 
-/** Says whether the listed machines run containers, and shows or hides those that don't. */
-function Scope({ found: { agentless, total, offers } }: { found: Found }) {
-  const shown = scope.value;
-  if (agentless === 0 || (shown === 'running' && total === 0)) return null;
+/** Rents the cheapest matching machine. Keeps the button's place while its price is unknown. */
+const DeployCheapest = ({ of: prices }: { of: Offer['pricePerHour'] | null }) => (
+  <a class="button primary" title={texts.cheapestHint} href={deployPath(modeParameter())}>
+    {texts.deployCheapest(loneRate(micro(prices?.[shownMode.value.price] ?? 0)))}
+  </a>
+);
+
+/** Explains the order, says whether the listed machines run containers, and shows or hides those that don't. */
+function Remarks({ found }: { found: Found | null }) {
+  const remarks: ComponentChildren[] = [];
+  if (found !== null && found.total > 0 && !isOrder(order.value)) remarks.push(texts.recommendedHint);
+  const scopeRemark = found === null ? null : scopeOf(found);
+  if (scopeRemark !== null) remarks.push(scopeRemark);
   return (
-    <p class="offers-scope small quiet">
-      {shown === 'agentless' && (offers.every(({ demo }) => demo) ? texts.scope.demo : texts.scope.agentless)}
-      {shown === 'all' && (
-        <>
-          {texts.scope.all(agentless)} <a href={withQuery({ agentless: null })}>{texts.scope.hide}</a>
-        </>
-      )}
-      {shown === 'running' && (
-        <>
-          {texts.scope.running} <a href={withQuery({ agentless: '1' })}>{texts.scope.show(agentless)}</a>
-        </>
-      )}
+    <p class="small quiet offers-remarks">
+      {remarks.map((remark) => (
+        <span>{remark}</span>
+      ))}
     </p>
   );
+}
+
+function scopeOf({ agentless, total, offers }: Found): ComponentChildren {
+  if (agentless === 0) return null;
+  if (scope.value === 'agentless') return offers.every(({ demo }) => demo) ? texts.scope.demo : texts.scope.agentless;
+  if (scope.value === 'all')
+    return (
+      <>
+        {texts.scope.all(agentless)} · <a href={withQuery({ agentless: null })}>{texts.scope.hide}</a>
+      </>
+    );
+  return total === 0 ? null : <a href={withQuery({ agentless: '1' })}>{texts.scope.show(agentless)}</a>;
 }
 
 function NoOffers({ found: { agentless } }: { found: Found }) {
@@ -168,11 +185,24 @@ function ModeChoice() {
   );
 }
 
+interface ListedRow {
+  offer: Offer;
+  /** The number of equal offers, in the row of the first of several. */
+  equal?: { count: number; isOpen: boolean; onToggle(): void };
+  /** Whether the row belongs to the one above. */
+  isMember?: boolean;
+}
+
 function Table({ found: { offers, total } }: { found: Found }) {
+  const open = useSignal<ReadonlySet<string>>(new Set());
+  const rows = BY_HARDWARE.includes(order.value)
+    ? offers.map((offer): ListedRow => ({ offer }))
+    : groupedRows(offers, open);
+  const shownTotal = total - offers.length + rows.length;
   // If all of them run containers, or none does, there is no point in marking each one.
   const isMixed = new Set(offers.map(({ hasAgent, demo }) => `${hasAgent} ${demo}`)).size > 1;
   return (
-    <table class="machines" aria-rowcount={total + 1}>
+    <table class="machines" aria-rowcount={shownTotal + 1}>
       <caption class="hidden">{texts.caption}</caption>
       <thead>
         <tr>
@@ -192,11 +222,27 @@ function Table({ found: { offers, total } }: { found: Found }) {
           </th>
         </tr>
       </thead>
-      <RowGroups rows={offers} total={total} rowPx={ROW_PX}>
-        {(offer, index) => <Row key={offer.machineId} offer={offer} index={index} isMixed={isMixed} />}
+      <RowGroups rows={rows} total={shownTotal} rowPx={ROW_PX}>
+        {(row, index) => <Row key={row.offer.machineId} {...row} index={index} isMixed={isMixed} />}
       </RowGroups>
     </table>
   );
+}
+
+/** Returns one row for equal offers, followed by those that the user has opened or selected. */
+function groupedRows(offers: readonly Offer[], open: Signal<ReadonlySet<string>>): ListedRow[] {
+  return equalOffers(offers).flatMap(({ key, offers: [first, ...others] }): ListedRow[] => {
+    if (others.length === 0) return [{ offer: first }];
+    const isOpen = open.value.has(key);
+    const onToggle = () => {
+      open.value = new Set(isOpen ? [...open.value].filter((other) => other !== key) : [...open.value, key]);
+    };
+    const shown = isOpen ? others : others.filter(({ machineId }) => compared.value.includes(machineId));
+    return [
+      { offer: first, equal: { count: others.length + 1, isOpen, onToggle } },
+      ...shown.map((offer) => ({ offer, isMember: true })),
+    ];
+  });
 }
 
 /** A column's heading, which sorts the list. */
@@ -217,21 +263,20 @@ function SortHead({ of, isNumber = false }: { of: OrderName; isNumber?: boolean 
   );
 }
 
-interface RowProps {
-  offer: Offer;
+interface RowProps extends ListedRow {
   /** The row's place, which starts at 1 and includes the header row. */
   index: number;
   isMixed: boolean;
 }
 
-function Row({ offer, index, isMixed }: RowProps) {
+function Row({ offer, equal, isMember = false, index, isMixed }: RowProps) {
   const { machineId, gpu, numGpus, region, cpu, vcpus, ramGb, diskGb, netMbps, reliability } = offer;
   const price = offer.pricePerHour[shownMode.value.price];
   const isCompared = compared.value.includes(machineId);
   const vram = vramOf(offer);
   const total = vram === undefined ? undefined : `${number(vram)} GB`;
   return (
-    <tr class={isCompared ? 'offer chosen' : 'offer'} aria-rowindex={index}>
+    <tr class={`offer${isMember ? ' member' : ''}${isCompared ? ' chosen' : ''}`} aria-rowindex={index}>
       <td class="tick">
         <input
           type="checkbox"
@@ -246,8 +291,25 @@ function Row({ offer, index, isMixed }: RowProps) {
           {numGpus} × <ModelName name={modelName(gpu)} />
           <span class="hidden"> {texts.detailsOf(machineId)}</span>
         </a>
-        <span class="vram">{total}</span>
-        <Marks offer={offer} isMixed={isMixed} />
+        <span class="marks">
+          <span class="vram">{total}</span>
+          <Marks offer={offer} isMixed={isMixed} />
+        </span>
+        {equal !== undefined && (
+          <button
+            type="button"
+            class="ghost equal"
+            title={texts.equalHint}
+            aria-expanded={equal.isOpen}
+            onClick={equal.onToggle}
+          >
+            <span>
+              {texts.equal(equal.count)}
+              <span class="hidden"> {texts.equalTo(machineId)}</span>
+            </span>
+            <Icon name={equal.isOpen ? 'chevron-up' : 'chevron-down'} />
+          </button>
+        )}
       </th>
       <td class="price number" data-label={texts.columns.PRICE}>
         <Rate of={micro(price)} />

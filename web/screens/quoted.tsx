@@ -7,6 +7,7 @@ import { OfferSearch, OneOffer, Quote } from '../graph/documents.js';
 import { Retry } from '../graph/retry.js';
 import { send } from '../graph/send.js';
 import { Amount } from '../parts/amount.js';
+import { shortName } from '../parts/model-name.js';
 import { Time } from '../parts/time.js';
 import { balanceNow, figures } from '../state/account.js';
 import { serverNow } from '../state/clock.js';
@@ -121,17 +122,20 @@ function secondsLeft(account: NonNullable<Quoted['account']>): number {
 const balanceOf = ({ balance }: NonNullable<Quoted['account']>): Micro =>
   figures.value === null ? micro(balance) : balanceNow.value;
 
-/** Shows the cost of a day, and how long the credit lasts with it, in short form next to the button. */
-export function TotalPrice({ quoted: { totalPriceHr, account } }: { quoted: Quoted }) {
+/** Shows the cost of a day, the mode, and how long the credit lasts, in short form next to the button. */
+export function TotalPrice({ quoted: { totalPriceHr, account }, mode }: { quoted: Quoted; mode: string }) {
   return (
     <div>
       <p class="total">
         <Amount of={accrued(micro(totalPriceHr), SECONDS_PER_HOUR * 24)} /> <span class="unit">{texts.perDay}</span>
       </p>
-      <p class="small quiet">
-        {account !== null && account.hoursLeft !== null
-          ? texts.lastsShort(duration(secondsLeft(account)))
-          : texts.perSecond}
+      <p class="small total-detail">
+        <strong>{mode}</strong>
+        <span class="quiet">
+          {account !== null && account.hoursLeft !== null
+            ? texts.lastsShort(duration(secondsLeft(account)))
+            : texts.perSecond}
+        </span>
       </p>
     </div>
   );
@@ -155,7 +159,9 @@ export function NextBest({ without, quoted, diskGb }: { without: string; quoted:
   const price = next.pricePerHour[modeOf(query.value.get('mode') ?? '').price];
   return (
     <div class="notice row between">
-      <span>{texts.nextBest(next.numGpus, modelName(next.gpu), regionName(next.region), loneRate(micro(price)))}</span>
+      <span>
+        {texts.nextBest(next.numGpus, shortName(modelName(next.gpu)), regionName(next.region), loneRate(micro(price)))}
+      </span>
       <button type="button" onClick={() => setQuery({ [MACHINE]: next.machineId }, { replace: true })}>
         {texts.takeThis}
       </button>

@@ -77,6 +77,7 @@ export function Volumes() {
                 [texts.stored, undefined, 'volume-stored'],
                 [texts.lastSnapshot, undefined, 'volume-saved'],
                 [texts.rate, 'number', 'volume-rate'],
+                [texts.monthlyRate, 'number', 'volume-month', texts.monthlyHint],
                 [texts.actions, 'unseen', 'at-end'],
               ]}
             >
@@ -202,14 +203,9 @@ function Row({ volume, onTask }: RowProps) {
     isDanger: task === 'delete',
     onChoose: () => onTask(task),
   });
-  const deployItem: MenuItem = {
-    name: texts.deploy,
-    label: texts.deployWith(visible(name)),
-    icon: 'play',
-    onChoose: () => {
-      draft.value = { ...EMPTY, volumes: [{ id, path: FIRST_PATH }] };
-      go('/deploy');
-    },
+  const deploy = () => {
+    draft.value = { ...EMPTY, volumes: [{ id, path: FIRST_PATH }] };
+    go('/deploy');
   };
   return (
     <tr>
@@ -218,7 +214,16 @@ function Row({ volume, onTask }: RowProps) {
         <span class="small quiet mono id">{id}</span>
       </th>
       <td class="volume-use">
-        {inUseBy === null ? <span class="quiet">{texts.unused}</span> : <UsedBy id={inUseBy} />}
+        {inUseBy === null ? (
+          <>
+            <span class="quiet">{texts.unused}</span>
+            <button type="button" class="plain small" aria-label={texts.deployWith(visible(name))} onClick={deploy}>
+              {texts.deploy}
+            </button>
+          </>
+        ) : (
+          <UsedBy id={inUseBy} />
+        )}
       </td>
       <td class="volume-stored">
         <span class="figure">{storedText}</span>
@@ -234,21 +239,13 @@ function Row({ volume, onTask }: RowProps) {
         )}
       </td>
       <td class="number volume-rate">
-        <span>
-          <Rate of={price} />
-        </span>
-        <span class="small quiet">{texts.perMonth(monthly(price))}</span>
+        <Rate of={price} />
       </td>
+      <td class="number volume-month">{monthly(price)}</td>
       <td class="at-end">
         <Menu
           label={house.actionsOf(visible(name))}
-          items={[
-            ...(inUseBy === null ? [deployItem] : []),
-            item('moments', 'history'),
-            item('restic', 'copy'),
-            item('grow', 'plus'),
-            item('delete', 'trash-2'),
-          ]}
+          items={[item('moments', 'history'), item('restic', 'copy'), item('grow', 'plus'), item('delete', 'trash-2')]}
         />
       </td>
     </tr>

@@ -32,9 +32,11 @@ export function WhichMachine({ machineId, quoted, offer, isNone }: Props) {
     <section class="panel padded deploy-step" aria-labelledby="deploy-machine">
       <div class="row between">
         <h2 id="deploy-machine">{texts.machineStep}</h2>
-        <a class="small" href={machinesPath()}>
-          {texts.machines}
-        </a>
+        {machineId === null && (
+          <a class="small" href={machinesPath()}>
+            {texts.machines}
+          </a>
+        )}
       </div>
       {machineId === null && <Requirements />}
       {machineId === null && others.length > 0 && (
@@ -81,7 +83,7 @@ function Requirements() {
         >
           <option value="">{texts.anyModel}</option>
           {chosen !== '' && !models.value.has(chosen) && (
-            <option value={chosen}>{chosenGpus.value.map(modelName).join(', ')}</option>
+            <option value={chosen}>{chosenGpus.value.map((slug) => shortName(modelName(slug))).join(', ')}</option>
           )}
           {TIERS.map((tier) => (
             <optgroup key={tier} label={machines.tiers[tier]}>

@@ -1,6 +1,8 @@
 import { labelsOf, requirementsOf } from '../figures/labels.js';
+import { localTime, secondsOf } from '../figures/time.js';
 import { visible } from '../figures/visible.js';
 import { texts } from '../texts/en/deploy.js';
+import { serverNow } from './clock.js';
 import type { useDeployForm } from './deploy-form.js';
 import type { LaunchForm } from './launch-form.js';
 
@@ -27,11 +29,17 @@ export function launchSummary(form: LaunchForm, labels: string): string | null {
 export function limitsSummary({ plain }: Pick<DeployForm, 'plain'>): string | null {
   const [stopAt, destroyAt, idle, limit] = (['stop-at', 'destroy-at', 'idle', 'limit'] as const).map(plain);
   return joined([
-    stopAt && texts.stopAt(stopAt),
-    destroyAt && texts.destroyAt(destroyAt),
+    stopAt && texts.stopAt(deadlineText(stopAt)),
+    destroyAt && texts.destroyAt(deadlineText(destroyAt)),
     idle && texts.stopIdle(idle),
     limit && texts.atMost(limit),
   ]);
+}
+
+/** Formats an instant as a local time. A duration stays as typed. */
+function deadlineText(typed: string): string {
+  const at = /^\d{4}-/.test(typed) ? secondsOf(typed) : Number.NaN;
+  return Number.isNaN(at) ? typed : localTime(at, serverNow.value);
 }
 
 function joined(parts: readonly (string | false | undefined)[]): string | null {

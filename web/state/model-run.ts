@@ -1,5 +1,7 @@
 import type { ResultOf } from 'gql.tada';
 import { useEffect, useState } from 'preact/hooks';
+import { compareFits } from '../figures/fit-order.js';
+import { micro } from '../figures/money.js';
 import { joinWords } from '../figures/words.js';
 import { type ModelMemory, OfferSearch } from '../graph/documents.js';
 import { send } from '../graph/send.js';
@@ -18,6 +20,12 @@ export interface Fit {
   split: Split;
 }
 
+/** Returns the figures by which fits are compared. */
+export const pricedFit = (fit: Fit) => {
+  const { numGpus, hasAgent, pricePerHour } = fit.offer;
+  return { fit, numGpus, hasAgent, price: micro(pricePerHour.onDemand) };
+};
+
 const TEMPLATE = 'vllm';
 /** The vLLM image needs CUDA 12. */
 const CUDA_MIN = '12.0';
@@ -31,7 +39,7 @@ interface Fits {
   error: unknown;
 }
 
-/** Finds the cheapest free machine of each kind that is large enough for a model. */
+/** Finds the cheapest free machine of each kind that is large enough for a model, the recommended one first. */
 export function useFits(memory: Memory): Fits {
   const [state, setState] = useState<Fits>({ fits: null, error: null });
   useEffect(() => {
@@ -64,15 +72,9 @@ async function findFits({ splits, diskGb, gpus: supported }: Memory): Promise<Fi
       return offerSearch.edges.map(({ node: offer }) => ({ offer, split }));
     }),
   );
-  // Machines without a host agent come last, because they run nothing.
-  const ordered = found
-    .flat()
-    .sort(
-      ({ offer: one }, { offer: other }) =>
-        Number(other.hasAgent) - Number(one.hasAgent) || one.pricePerHour.onDemand - other.pricePerHour.onDemand,
-    );
+  const ordered = found.flat().map(pricedFit).sort(compareFits);
   const cheapest = new Map<string, Fit>();
-  for (const fit of ordered) {
+  for (const { fit } of ordered) {
     const kind = `${fit.offer.numGpus} ${fit.offer.gpu}`;
     if (!cheapest.has(kind)) cheapest.set(kind, fit);
   }

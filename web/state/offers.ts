@@ -114,6 +114,8 @@ export interface Found {
   total: number;
   /** Number of matching machines without a host agent, whether or not they are shown. */
   agentless: number;
+  /** The prices of the cheapest one, or null if there is none. */
+  cheapest: Offer['pricePerHour'] | null;
   /** Time at which the machines were read, in seconds since 1970. */
   at: number;
   hasMore: boolean;
@@ -159,6 +161,9 @@ function createOffers() {
       const isRunningOnly = scope.value === 'running';
       const agentless = kinds.agentless.totalCount;
       const total = kinds.running.totalCount + (isRunningOnly ? 0 : agentless);
+      const [cheapest = null] = [kinds.running, ...(isRunningOnly ? [] : [kinds.agentless])]
+        .flatMap(({ edges }) => edges.map(({ node }) => node.pricePerHour))
+        .sort((one, other) => one.onDemand - other.onDemand);
       const isMixed = kinds.running.totalCount > 0 && agentless > 0;
       // Machines that run containers come first, unless a column determines the order.
       const parts = isMixed && !isSorted.value ? [running, { ...all, hasAgent: false }] : [all];
@@ -178,7 +183,7 @@ function createOffers() {
       if (isWhole) sortBy(offers, sorted.value);
       retry.end();
       batch(() => {
-        found.value = { total, agentless, at: serverNow.peek(), hasMore: offers.length < total, offers };
+        found.value = { total, agentless, cheapest, at: serverNow.peek(), hasMore: offers.length < total, offers };
         error.value = null;
       });
     } catch (fault) {

@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { NOTES } from '../../../src/domain/fleet/service-gaps.js';
 import { csv } from '../../../web/figures/csv.js';
 import { startOfDay } from '../../../web/figures/day.js';
+import { equalOffers } from '../../../web/figures/equal-offers.js';
+import { cheaperThan, compareFits } from '../../../web/figures/fit-order.js';
 import { kindsFirst } from '../../../web/figures/kinds-first.js';
 import { levelOf } from '../../../web/figures/log-level.js';
 import { accrued, exact, loneRate, micro, plainUsd, rate, sum, usd } from '../../../web/figures/money.js';
@@ -261,4 +263,45 @@ it('a list begins with the first machine of each kind and otherwise keeps its or
     return { id, gpu, numGpus: Number(numGpus) };
   });
   expect(kindsFirst(machines).map(({ id }) => id)).toEqual([0, 2, 3, 1, 4, 5]);
+});
+
+it('a list groups offers that differ only in hardware and loses none', () => {
+  const offer = (machineId: string, changes: object = {}) => ({
+    ...{ machineId, gpu: 'l4', numGpus: 1, region: 'us-tx', nvlink: false, demo: true, hasAgent: false },
+    ...{ preemptible: false, pricePerHour: { onDemand: 0.5 } },
+    ...changes,
+  });
+  const offers = [
+    offer('a'),
+    offer('b', { region: 'us-ca' }),
+    offer('c'),
+    offer('d', { pricePerHour: { onDemand: 0.6 } }),
+    offer('e', { hasAgent: true }),
+    offer('f', { numGpus: 2 }),
+    offer('g', { region: 'us-ca' }),
+  ];
+  const groups = equalOffers(offers).map(({ offers: equal }) => equal.map(({ machineId }) => machineId).join(''));
+  expect(groups).toEqual(['ac', 'bg', 'd', 'e', 'f']);
+});
+
+describe('machines for a language model', () => {
+  const sized = (numGpus: number, price: bigint, hasAgent = true) => ({ numGpus, price, hasAgent });
+
+  it('are in order of price, but one GPU comes before two if it costs at most 10% more', () => {
+    const [single, dear, pair, four, silent] = [
+      sized(1, 109n),
+      sized(1, 111n),
+      sized(2, 100n),
+      sized(4, 90n),
+      sized(1, 1n, false),
+    ];
+    expect([silent, four, dear, pair, single].sort(compareFits)).toEqual([four, single, pair, dear, silent]);
+    expect([sized(2, 100n), sized(1, 110n)].sort(compareFits)[0]).toEqual(sized(1, 110n));
+  });
+
+  it('say by how much a cheaper one undercuts the recommended one, rounded up', () => {
+    const [first, pair] = [sized(1, 1_005n), sized(2, 1_000n)];
+    expect(cheaperThan(first, [first, pair, sized(1, 1n, false)])).toEqual({ row: pair, percent: 1n });
+    expect(cheaperThan(pair, [pair, first])).toBeNull();
+  });
 });

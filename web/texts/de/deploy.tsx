@@ -1,7 +1,7 @@
 import type { texts as english } from '../en/deploy.js';
 
 export const texts: typeof english = {
-  machines: 'Alle Maschinen und Filter',
+  machines: 'Weitere Filter',
   machineStep: 'Maschine',
   priceStep: 'Preismodell',
   takeBest: 'Stattdessen die günstigste passende wählen',

@@ -65,13 +65,12 @@ export const texts: typeof english = {
     </>
   ),
   asOf: (time) => `Stand ${time}`,
-  deployCheapest: 'Günstigste mieten',
+  deployCheapest: (price) => `Günstigste mieten · ${price} USD/h`,
   cheapestHint: 'Die günstigste Maschine, die zu diesen Filtern passt, wird beim Mieten gewählt.',
   none: 'Zurzeit passt keine Maschine zu diesen Filtern',
   noneHint:
     'Entfernen Sie einen Filter, oder schließen Sie Maschinen mit einer unterbrechbaren Instanz ein. Die Liste aktualisiert sich automatisch.',
   scope: {
-    running: 'Diese Maschinen haben einen Host-Agenten, der Ihre Container ausführt.',
     show: (count) =>
       plural(count, {
         one: `${number(count)} Maschine ohne Agenten zeigen`,
@@ -79,26 +78,27 @@ export const texts: typeof english = {
       }),
     all: (count) =>
       plural(count, {
-        one: 'Eine dieser Maschinen hat keinen Host-Agenten: Beim Mieten entsteht nur ein Eintrag, es läuft nichts.',
-        other: `${number(count)} dieser Maschinen haben keinen Host-Agenten: Beim Mieten entsteht nur ein Eintrag, es läuft nichts.`,
+        one: 'Auf einer davon läuft ohne Host-Agenten nichts',
+        other: `Auf ${number(count)} davon läuft ohne Host-Agenten nichts`,
       }),
     hide: 'Maschinen ohne Agenten ausblenden',
-    demo: 'Demodaten: Es starten keine Container.',
-    agentless: 'Noch hat keine Maschine einen Host-Agenten: Beim Mieten entsteht nur ein Eintrag, es läuft nichts.',
+    demo: 'Demodaten: Es starten keine Container',
+    agentless: 'Noch hat keine Maschine einen Host-Agenten: Beim Mieten entsteht nur ein Eintrag, es läuft nichts',
   },
   caption: 'Verfügbare Maschinen mit Preisen in USD und Ausstattung',
   first: (most) => `Das sind die ersten ${most}. Grenzen Sie die Liste mit weiteren Filtern ein.`,
   prices: 'Preise',
   sort: 'Sortierung',
   recommended: 'Empfohlen',
+  recommendedHint: 'Empfohlen: von jeder Art zuerst die günstigste',
   orders: {
     PRICE: 'Niedrigster Preis',
     PRICE_PER_GPU: 'Niedrigster Preis pro GPU',
-    VRAM: 'Meister VRAM',
+    VRAM: 'Größter VRAM',
     BANDWIDTH: 'Höchste Speicherbandbreite',
     CPU: 'Meiste vCPUs',
-    MEMORY: 'Meister RAM',
-    DISK: 'Meister Speicherplatz',
+    MEMORY: 'Größter RAM',
+    DISK: 'Größter Speicherplatz',
     NETWORK: 'Schnellstes Netz',
     RELIABILITY: 'Höchste Zuverlässigkeit',
     REGION: 'Standort',
@@ -118,6 +118,14 @@ export const texts: typeof english = {
     RELIABILITY: 'Zuverlässigkeit %',
   },
   detailsOf: (id) => `, Details zu ${id}`,
+  equal: (count) => (
+    <>
+      ×{count}
+      <span class="equal-word"> verfügbar</span>
+    </>
+  ),
+  equalTo: (id) => `wie ${id}`,
+  equalHint: 'Gleich in Modell, Preis und Standort; CPU, RAM und Speicherplatz können abweichen',
   compare: (id) => `${id} vergleichen`,
   deploy: (id) => (
     <>

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 
 export const texts = {
-  machines: 'All machines and filters',
+  machines: 'More filters',
   machineStep: 'Machine',
   priceStep: 'Pricing',
   takeBest: 'Use the cheapest match instead',

@@ -69,13 +69,12 @@ export const texts = {
     </>
   ),
   asOf: (time: string) => `as of ${time}`,
-  deployCheapest: 'Deploy cheapest',
+  deployCheapest: (price: string) => `Deploy cheapest · ${price} USD/h`,
   cheapestHint: 'The cheapest machine that matches these filters is chosen when you deploy.',
   none: 'No machine matches these filters right now',
   noneHint: 'Remove a filter, or include machines held by an interruptible instance. The list updates automatically.',
   /** The scope of the list: only machines that run containers, or all. */
   scope: {
-    running: 'These machines have a host agent, which runs your containers.',
     show: (count: number) =>
       plural(count, {
         one: 'Show 1 machine without an agent',
@@ -83,18 +82,19 @@ export const texts = {
       }),
     all: (count: number) =>
       plural(count, {
-        one: '1 of these machines has no host agent: renting it creates a record, but runs nothing.',
-        other: `${number(count)} of these machines have no host agent: renting one creates a record, but runs nothing.`,
+        one: '1 of them has no host agent and runs nothing',
+        other: `${number(count)} of them have no host agent and run nothing`,
       }),
     hide: 'Hide machines without an agent',
-    demo: 'Demo data: no containers are started.',
-    agentless: 'No machine here has a host agent yet: renting one creates a record, but runs nothing.',
+    demo: 'Demo data: no containers are started',
+    agentless: 'No machine has a host agent yet: renting one creates a record, but runs nothing',
   },
   caption: 'Available machines with prices in USD and hardware',
   first: (most: number) => `These are the first ${most}. Add filters to narrow the list.`,
   prices: 'Prices',
   sort: 'Sort',
   recommended: 'Recommended',
+  recommendedHint: 'Recommended: the cheapest of each kind first',
   orders: {
     PRICE: 'Lowest price',
     PRICE_PER_GPU: 'Lowest price per GPU',
@@ -122,6 +122,14 @@ export const texts = {
     RELIABILITY: 'Reliability %',
   },
   detailsOf: (id: string) => `, details of ${id}`,
+  equal: (count: number) => (
+    <>
+      ×{count}
+      <span class="equal-word"> available</span>
+    </>
+  ),
+  equalTo: (id: string) => `like ${id}`,
+  equalHint: 'Same model, price and location; CPU, memory and disk may differ',
   compare: (id: string) => `Compare ${id}`,
   deploy: (id: string) => (
     <>
