@@ -42,6 +42,13 @@ const STOPPED: Readonly<Record<NonNullable<TimelineEntry['stop_reason']>, string
   idle: 'it was idle',
 };
 
+const CREDITED: Readonly<Record<NonNullable<TimelineEntry['credit_reason']>, string>> = {
+  slow_start: 'its container took too long to start',
+  template_start: 'its template did not start in time',
+  start_failed: 'its machine could not start it',
+  outage: 'its machine was unreachable',
+};
+
 const COLUMNS: readonly Column<TimelineEntry>[] = [
   when('TIME', ({ at }) => at),
   text('EVENT', labelOf, { style: styleOf }),
@@ -64,7 +71,15 @@ function styleOf(entry: TimelineEntry): Style | null {
 
 /** Returns an entry's details. A different version of the service may use other kinds and reasons. */
 function detailsOf(entry: TimelineEntry): string {
-  const { kind, rate_per_hour: rate, amount, seconds, stop_reason: reason, volume_name: volume } = entry;
+  const {
+    kind,
+    rate_per_hour: rate,
+    amount,
+    seconds,
+    stop_reason: reason,
+    volume_name: volume,
+    credit_reason: why,
+  } = entry;
   const { asked, size_bytes: size, host_fault: hostFault } = entry;
   const ran = seconds === null ? '' : `ran for ${seconds} s, ${formatUsd(amount ?? 0)} USD for its GPUs`;
   switch (kind) {
@@ -99,7 +114,7 @@ function detailsOf(entry: TimelineEntry): string {
     case 'destroyed':
       return [reason === null ? '' : (STOPPED[reason] ?? reason), ran].filter(Boolean).join('; ');
     case 'credited':
-      return `${formatUsd(amount ?? 0)} USD credited for ${seconds} s`;
+      return `${formatUsd(amount ?? 0)} USD credited for ${seconds} s${why === null ? '' : `: ${CREDITED[why] ?? why}`}`;
     default:
       return '';
   }

@@ -1047,6 +1047,8 @@ export interface components {
             seconds: number | null;
             /** @description For a stop: the reason. Null if an earlier version didn't record it. */
             stop_reason: ("account_suspended" | "balance_exhausted" | "command_ended" | "deadline" | "idle" | "operator" | "preempted" | "spend_limit" | "start_failed" | "user") | null;
+            /** @description For a service credit: the reason. */
+            credit_reason: ("outage" | "slow_start" | "start_failed" | "template_start") | null;
             /** @description For a failed start: whether the machine was at fault. */
             host_fault: boolean | null;
             /** @description The volume. */

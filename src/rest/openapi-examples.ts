@@ -159,6 +159,7 @@ const TIMELINE_ENTRY = {
   amount: 0.367644,
   seconds: 3_008,
   stop_reason: 'user',
+  credit_reason: null,
   host_fault: null,
   volume_id: null,
   volume_name: null,

@@ -78,8 +78,8 @@ const GPU_METRICS = `place busy_percent: busyPercent busy_max_percent: busyMaxPe
 const METRIC_POINT = `at cpu_percent: cpuPercent memory_used_bytes: memoryUsedBytes disk_used_bytes: diskUsedBytes
   network_in_bytes_per_second: networkInBytesPerSecond network_out_bytes_per_second: networkOutBytesPerSecond processes
   gpus { ${GPU_METRICS} }`;
-const TIMELINE_ENTRY = `at kind rate_per_hour: ratePerHour amount seconds stop_reason: stopReason host_fault: hostFault
-  volume_id: volumeId volume_name: volumeName size_bytes: sizeBytes
+const TIMELINE_ENTRY = `at kind rate_per_hour: ratePerHour amount seconds stop_reason: stopReason credit_reason: creditReason
+  host_fault: hostFault volume_id: volumeId volume_name: volumeName size_bytes: sizeBytes
   asked { at operation targets key_id: keyId by_console: byConsole address code times }`;
 const VOLUME_ID: Input = { in: 'path', name: 'id', variable: 'id' };
 const SIZE_GB: Input = { in: 'body', name: 'size_gb', variable: 'sizeGb' };

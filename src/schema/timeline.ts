@@ -1,6 +1,11 @@
 import { resolveCursorConnection } from '@pothos/plugin-relay';
 import { ACTIVITY_DAYS } from '../domain/activity/activity.js';
-import { isTimelineCursor, TIMELINE_KINDS, timelineCursor } from '../domain/instances/rules/timeline.js';
+import {
+  CREDIT_REASONS,
+  isTimelineCursor,
+  TIMELINE_KINDS,
+  timelineCursor,
+} from '../domain/instances/rules/timeline.js';
 import { type TimelineEntry, timelineOf } from '../domain/instances/timeline.js';
 import { DomainError } from '../domain/kernel/errors.js';
 import { dateOf } from '../domain/kernel/time.js';
@@ -10,11 +15,20 @@ import { accountOf, type GatewayContext } from './context.js';
 import { InstanceType, StopReason } from './instances.js';
 import { DEFAULT_PAGE, pageLimit } from './pages.js';
 
+/** Returns the values of an enum from their descriptions. */
+const described = <Name extends string>(descriptions: Readonly<Record<Name, string>>) =>
+  Object.fromEntries(Object.entries(descriptions).map(([name, description]) => [name, { description }])) as {
+    [name in Name]: { description: string };
+  };
+
 const TimelineKind = builder.enumType('TimelineKind', {
   description: "Kind of event in an instance's timeline.",
-  values: Object.fromEntries(Object.entries(TIMELINE_KINDS).map(([kind, description]) => [kind, { description }])) as {
-    [kind in keyof typeof TIMELINE_KINDS]: { description: string };
-  },
+  values: described(TIMELINE_KINDS),
+});
+
+const ServiceCreditReason = builder.enumType('ServiceCreditReason', {
+  description: 'Reason for a service credit.',
+  values: described(CREDIT_REASONS),
 });
 
 const TimelineEntryType = builder.objectRef<TimelineEntry>('TimelineEntry').implement({
@@ -41,6 +55,11 @@ const TimelineEntryType = builder.objectRef<TimelineEntry>('TimelineEntry').impl
       type: StopReason,
       nullable: true,
       description: "For a stop: the reason. Null if an earlier version didn't record it.",
+    }),
+    creditReason: t.expose('creditReason', {
+      type: ServiceCreditReason,
+      nullable: true,
+      description: 'For a service credit: the reason.',
     }),
     hostFault: t.exposeBoolean('hostFault', {
       nullable: true,

@@ -3,7 +3,7 @@ import type { StopReason } from '../kernel/lifecycle.js';
 import { type Micro, type Rate, shownSpend, type Units } from '../kernel/money.js';
 import { formatInstant, type Instant } from '../kernel/time.js';
 import type { InstanceRow } from './instance-row.js';
-import { kindOfRank, placeOfCursor, rankOf, type TimelineKind } from './rules/timeline.js';
+import { type CreditReason, kindOfRank, placeOfCursor, rankOf, type TimelineKind } from './rules/timeline.js';
 
 /** A request made with an API key, as stored in `activity`. */
 export interface CausingRequest {
@@ -31,6 +31,8 @@ export interface TimelineEntry {
   /** For a stop: the number of seconds since the start. For a service credit: the number of seconds credited. */
   seconds: bigint | null;
   reason: StopReason | null;
+  /** For a service credit: the reason. */
+  creditReason: CreditReason | null;
   /** For a failed start: whether the machine was at fault. */
   hostFault: boolean | null;
   volumeId: string | null;
@@ -110,11 +112,15 @@ function source(
   return `select ${rank(kind)} as rank, ${columns.at} as at, ${columns.about} as about, ${members} from ${columns.from}`;
 }
 
-const MEMBERS = ['rate', 'seconds', 'reason', 'host_fault', 'volume_id', 'size_bytes', 'entry', 'note'] as const;
+const MEMBERS = [
+  ...(['rate', 'seconds', 'reason', 'credit_reason', 'host_fault', 'volume_id', 'size_bytes', 'entry'] as const),
+  'note',
+] as const;
 const NULLS: Record<(typeof MEMBERS)[number], string> = {
   rate: '::bigint',
   seconds: '::bigint',
   reason: '::stop_reason',
+  credit_reason: '::text',
   host_fault: '::boolean',
   volume_id: '::text',
   size_bytes: '::bigint',
@@ -216,6 +222,8 @@ const SOURCES = [
     at: 'entry.at',
     about: 'ordinal::text',
     seconds: 'extract(epoch from ended_at - started_at)::bigint',
+    // Versions up to 1.1.0 recorded a slow start as START.
+    credit_reason: "case service_gap.reason when 'START' then 'SLOW_START' else service_gap.reason::text end",
     entry: "$2 || '/service/' || ordinal",
     from: `service_gap join ledger_entry entry on entry.id = $2 || '/service/' || ordinal
       where service_gap.instance_id = $2`,
@@ -258,7 +266,7 @@ function statement(direction: 'asc' | 'desc'): string {
       where ${beyond(5, '<')} and ${beyond(8, '>')}
       order by at ${direction}, rank ${direction}, about ${direction} limit $4
     )
-    select rank, page.at, about, rate, seconds, reason, host_fault as "hostFault", volume_id as "volumeId",
+    select rank, page.at, about, rate, seconds, reason, credit_reason as "creditReason", host_fault as "hostFault", volume_id as "volumeId",
       volume.name as "volumeName", size_bytes as "sizeBytes", entry.units,
       case when asked.id is not null then jsonb_build_object('id', asked.id::text, 'at', extract(epoch from asked.at)::bigint::text,
         'keyId', asked.key_id, 'isSession', asked.is_session, 'address', asked.address, 'operation', asked.operation,

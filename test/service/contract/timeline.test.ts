@@ -11,7 +11,7 @@ import { WireAgent } from '../../support/wire-agent.js';
 const TIMELINE = `query ($id: ID!, $first: Int, $after: String, $last: Int, $before: String) { instance(id: $id) {
   timeline(first: $first, after: $after, last: $last, before: $before) {
     pageInfo { hasNextPage hasPreviousPage endCursor startCursor }
-    edges { cursor node { at kind ratePerHour amount seconds stopReason hostFault volumeId volumeName sizeBytes
+    edges { cursor node { at kind ratePerHour amount seconds stopReason creditReason hostFault volumeId volumeName sizeBytes
       asked { at operation targets keyId byConsole address code times } } } } } }`;
 
 interface Entry {
@@ -21,6 +21,7 @@ interface Entry {
   amount: number | null;
   seconds: number | null;
   stopReason: string | null;
+  creditReason: string | null;
   volumeName: string | null;
   sizeBytes: number | null;
   asked: { operation: string; targets: string[]; code: string | null } | null;
@@ -206,6 +207,28 @@ describe("an instance's timeline", () => {
     expect(entries[2]).toMatchObject({ volumeName: name, sizeBytes: 5e9 });
   });
 
+  it('shows why seconds were credited, also those credited by earlier versions', async () => {
+    const renter = await service.renter('50');
+    const { id } = await rented(renter);
+    const reasons = ['START', 'SLOW_START', 'TEMPLATE_START', 'START_FAILED', 'OUTAGE'];
+    for (const [place, reason] of reasons.entries()) {
+      const [from, to] = [place, place + 1].map((second) => new Date((1_800_000_000 + second) * 1_000).toISOString());
+      const values = [id, place + 1, reason, from, to];
+      await service.sql(
+        `insert into service_gap (instance_id, ordinal, resource, reason, rate, started_at, ended_at)
+         values ($1, $2, 'GPU', $3::service_gap_reason, 1, $4, $5)`,
+        values,
+      );
+      await service.sql(
+        `insert into ledger_entry (id, account_id, kind, units, at, instance_id, note)
+         values ($1, $2, 'SERVICE_CREDIT', 1, $3, $4, '')`,
+        [`${id}/service/${place + 1}`, renter.accountId, new Date(service.clock.nowMs()).toISOString(), id],
+      );
+    }
+    const credits = (await timeline(renter, id)).filter(({ kind }) => kind === 'CREDITED');
+    expect(credits.map(({ creditReason }) => creditReason).reverse()).toEqual(['SLOW_START', ...reasons.slice(1)]);
+  });
+
   it('requires no more reads per page when it is long than when it is short', async () => {
     const [renter, other] = [await service.renter('50'), await service.renter('50')];
     const [long, short] = [await rented(renter), await rented(other)];
@@ -249,7 +272,9 @@ describe('the REST API for timelines', () => {
   function inGraphql(value: unknown, name = ''): unknown {
     if (Array.isArray(value)) return value.map((each) => inGraphql(each));
     if (typeof value !== 'object' || value === null)
-      return typeof value === 'string' && ['kind', 'stop_reason'].includes(name) ? value.toUpperCase() : value;
+      return typeof value === 'string' && ['kind', 'stop_reason', 'credit_reason'].includes(name)
+        ? value.toUpperCase()
+        : value;
     return Object.fromEntries(Object.entries(value).map(([key, member]) => [camel(key), inGraphql(member, key)]));
   }
 

@@ -23,6 +23,16 @@ export const TIMELINE_KINDS = {
   CREDITED: 'Seconds that its machine did not deliver were credited.',
 } as const;
 
+/** Why seconds were credited, each with a description for the renter. */
+export const CREDIT_REASONS = {
+  SLOW_START: 'Its container took too long to start.',
+  TEMPLATE_START: "A start of one of the operator's templates ended before its container ran.",
+  START_FAILED: 'Its machine could not start it.',
+  OUTAGE: 'Its machine was unreachable.',
+} as const;
+
+export type CreditReason = keyof typeof CREDIT_REASONS;
+
 export type TimelineKind = keyof typeof TIMELINE_KINDS;
 
 const ORDER = Object.keys(TIMELINE_KINDS) as TimelineKind[];
