@@ -37,7 +37,7 @@ describe('an instance’s screen in Chromium', needs('chromium'), () => {
       await page.getByText('Recent activity').click();
       await page.getByRole('link', { name: 'All activity' }).click();
       const timeline = page.getByRole('region', { name: 'Timeline' });
-      await timeline.getByText(/^Deployed for/).waitFor();
+      await timeline.getByText('Deployed', { exact: true }).waitFor();
       await owner.rest('POST', `/instances/${id}/actions`, { action: 'stop' });
       await timeline.getByText('Stopped', { exact: true }).waitFor();
       // The newest event comes first. Repeated events are one line that shows their count.

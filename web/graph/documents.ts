@@ -716,6 +716,7 @@ export const InstanceTimeline = graphql(`
             amount
             seconds
             stopReason
+            creditReason
             hostFault
             volumeName
             sizeBytes
@@ -1181,8 +1182,8 @@ export const CreateWebhook = graphql(`
 `);
 
 export const ChangeWebhook = graphql(`
-  mutation ChangeWebhook($id: ID!, $paused: Boolean) {
-    changeWebhook(id: $id, paused: $paused) {
+  mutation ChangeWebhook($id: ID!, $url: String, $events: [String!], $paused: Boolean) {
+    changeWebhook(id: $id, url: $url, events: $events, paused: $paused) {
       id
     }
   }
@@ -1280,8 +1281,8 @@ export const SetSpendLimit = graphql(`
 `);
 
 export const SetMailAddress = graphql(`
-  mutation SetMailAddress($address: String!) {
-    setMailAddress(address: $address) {
+  mutation SetMailAddress($address: String!, $events: [String!]) {
+    setMailAddress(address: $address, events: $events) {
       address
     }
   }

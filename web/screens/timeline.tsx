@@ -1,5 +1,4 @@
 import { useComputed, useSignal } from '@preact/signals';
-import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { micro, rate, sum } from '../figures/money.js';
 import { fileSize } from '../figures/size.js';
@@ -14,7 +13,7 @@ import { serverNow } from '../state/clock.js';
 import { keyNames, readKeyNames } from '../state/key-names.js';
 import { withQuery } from '../state/location.js';
 import { type TimelineEntry, useTimeline } from '../state/timeline.js';
-import { operations, refusals } from '../texts/en/operations.js';
+import { attempts, operations, refusals, refusedText } from '../texts/en/operations.js';
 import { texts } from '../texts/en/timeline.js';
 
 type Kind = TimelineEntry['kind'];
@@ -44,6 +43,9 @@ const ICONS: Readonly<Record<string, string>> = {
   removeSshKey: 'key-round',
   moveInstance: 'arrow-right',
 };
+
+/** Beginning of the service's name for a port. */
+const PORT = 'port:';
 
 interface Shown {
   cursor: string;
@@ -163,27 +165,24 @@ function Entry({ node, others, after }: Shown) {
   const [icon, tone] = LOOKS[node.kind];
   const isRefused = node.asked?.code != null;
   const at = secondsOf(node.at);
+  const title =
+    others.length === 0 ? titleOf(node) : texts.volumeSavedTimes(visible(node.volumeName ?? ''), others.length + 1);
   return (
     <li class={`tone-${isRefused ? 'bad' : tone}`}>
-      <time class="timeline-when quiet" dateTime={node.at} title={exactTime(at)}>
-        {timeToSecond(at)}
-      </time>
+      <div class="timeline-when">
+        <time dateTime={node.at} title={exactTime(at)}>
+          {timeToSecond(at)}
+        </time>
+        {after !== null && after > 0 && <span class="timeline-after quiet">{texts.after(duration(after))}</span>}
+      </div>
       <span class="timeline-rail">
         <span class="timeline-mark">
           <Icon name={ICONS[node.asked?.operation ?? ''] ?? icon} />
         </span>
       </span>
       <div class="timeline-what">
-        <p>
-          <span class="timeline-title">
-            {others.length === 0
-              ? titleOf(node)
-              : texts.volumeSavedTimes(visible(node.volumeName ?? ''), others.length + 1)}
-          </span>
-          {isRefused && <span class="badge bad">{texts.refusedTimes(node.asked?.times ?? 1)}</span>}
-          <Details of={detailsOf(node)} />
-          <Requester asked={node.asked} />
-        </p>
+        <p class="timeline-title">{title}</p>
+        <Details of={node} />
         {others.length > 0 && (
           <details>
             <summary class="small">{texts.which}</summary>
@@ -198,29 +197,23 @@ function Entry({ node, others, after }: Shown) {
           </details>
         )}
       </div>
-      {after !== null && after > 0 && (
-        <span class="timeline-after small quiet figure">{texts.after(duration(after))}</span>
-      )}
+      <span class="timeline-figure figure">{figureOf(node)}</span>
     </li>
   );
 }
 
-const hourly = ({ ratePerHour }: TimelineEntry) => rate(micro(ratePerHour ?? 0));
-
 function titleOf(entry: TimelineEntry): string {
-  const { kind, asked, amount, seconds } = entry;
+  const { kind, asked } = entry;
   const volume = visible(entry.volumeName ?? '');
   switch (kind) {
     case 'RENTED':
-      return asked?.operation === 'moveInstance'
-        ? texts.rentedMoved(visible(asked.targets[0] ?? ''), hourly(entry))
-        : texts.rented(hourly(entry));
+      return asked?.operation === 'moveInstance' ? texts.movedFrom(visible(asked.targets[0] ?? '')) : texts.rented;
     case 'STARTED':
-      return texts.started(hourly(entry));
+      return texts.started;
     case 'RUNNING':
       return texts.running;
     case 'FAILED':
-      return texts.failed(entry.hostFault === true);
+      return texts.failed;
     case 'UNREACHABLE':
       return texts.unreachable;
     case 'REACHABLE':
@@ -234,7 +227,7 @@ function titleOf(entry: TimelineEntry): string {
     case 'VOLUME_LOST':
       return texts.volumeLost(volume);
     case 'CHANGED':
-      return doneText(asked);
+      return changeText(asked);
     case 'IDLE':
       return texts.idle;
     case 'LIMIT_REACHED':
@@ -244,40 +237,50 @@ function titleOf(entry: TimelineEntry): string {
     case 'DESTROYED':
       return texts.destroyed;
     case 'CREDITED':
-      return texts.credited(sum(micro(amount ?? 0)), duration(seconds ?? 0));
+      return texts.credited(entry.creditReason && texts.creditReasons[entry.creditReason]);
   }
 }
 
 /** Names a change, or the request for it if it was refused. */
-function doneText(asked: TimelineEntry['asked']): string {
+function changeText(asked: TimelineEntry['asked']): string {
   const operation = asked?.operation ?? '';
-  const done = asked?.code == null ? texts.done[operation] : undefined;
-  return done ?? operations[operation] ?? visible(operation);
+  if (asked?.code == null) return operations[operation] ?? visible(operation);
+  return refusedText(attempts[operation] ?? visible(operation), asked.times);
 }
 
-/** Returns an entry's details as briefly as possible. */
-function detailsOf({ kind, stopReason, seconds, amount, sizeBytes, asked }: TimelineEntry): string[] {
+/** Returns an entry's figure, which has a column of its own. */
+function figureOf({ kind, ratePerHour, amount, sizeBytes }: TimelineEntry): string | null {
+  if (ratePerHour !== null) return texts.hourly(rate(micro(ratePerHour)));
+  if (sizeBytes !== null) return fileSize(sizeBytes);
+  if (amount === null) return null;
+  return kind === 'CREDITED' ? texts.returned(sum(micro(amount))) : texts.cost(sum(micro(amount)));
+}
+
+/** Returns why an entry happened and what it concerns, as briefly as possible. */
+function detailsOf({ kind, stopReason, hostFault, seconds, asked }: TimelineEntry): string[] {
   const details: string[] = [];
   if (stopReason !== null) details.push(reasonText(stopReason));
-  if (kind !== 'CREDITED' && seconds !== null) details.push(texts.ran(duration(seconds), sum(micro(amount ?? 0))));
-  if (sizeBytes !== null) details.push(texts.volumeSize(fileSize(sizeBytes)));
+  if (hostFault === true) details.push(texts.hostFault);
+  if (kind === 'GPU_MISSING') details.push(texts.notBilled);
+  if (seconds !== null) details.push(kind === 'CREDITED' ? duration(seconds) : texts.ran(duration(seconds)));
   if (kind === 'CHANGED' && asked?.operation === 'moveInstance' && asked.targets[1] !== undefined)
     details.push(texts.movedTo(visible(asked.targets[1])));
+  const port = asked?.targets.find((target) => target.startsWith(PORT));
+  if (port !== undefined) details.push(texts.port(visible(port.slice(PORT.length))));
   if (asked?.code != null) details.push(refusals[asked.code] ?? visible(asked.code));
   return details;
 }
 
-function Details({ of: details }: { of: readonly string[] }): ComponentChildren {
-  return details.length === 0 ? null : <span class="small quiet">{details.join(' · ')}</span>;
-}
-
-/** Shows the request's sender and origin. */
-function Requester({ asked }: { asked: TimelineEntry['asked'] }) {
+/** Shows an entry's details, and who requested it from which address. */
+function Details({ of: entry }: { of: TimelineEntry }) {
+  const { asked } = entry;
   const name = useComputed(() => (asked === null ? '' : (keyNames.value.get(asked.keyId) ?? asked.keyId)));
-  if (asked === null) return null;
+  const details = detailsOf(entry);
+  if (asked !== null) details.push(asked.byConsole ? texts.byConsole(name.value) : texts.byKey(name.value));
+  if (details.length === 0) return null;
   return (
-    <span class="timeline-by small quiet">
-      {asked.byConsole ? texts.byConsole(name.value) : texts.byKey(name.value)} {texts.from(visible(asked.address))}
-    </span>
+    <p class="small quiet" title={asked === null ? undefined : texts.from(visible(asked.address))}>
+      {details.join(' · ')}
+    </p>
   );
 }

@@ -1,4 +1,10 @@
-import type { operations as english, refusals as englishRefusals } from '../en/operations.js';
+import type {
+  operations as english,
+  attempts as englishAttempts,
+  refusals as englishRefusals,
+  refusedText as englishRefusedText,
+} from '../en/operations.js';
+import { plural } from '../plural.js';
 
 export const operations: typeof english = {
   deploy: 'Instanz gemietet',
@@ -17,6 +23,9 @@ export const operations: typeof english = {
   growVolume: 'Volume vergrößert',
   deleteVolume: 'Volume gelöscht',
   releaseVolume: 'Volume freigegeben',
+  deleteVolumeSnapshot: 'Snapshot gelöscht',
+  deleteVolumeKey: 'Volume-Schlüssel gelöscht',
+  pruneVolume: 'Volume aufgeräumt',
   addSshKey: 'SSH-Schlüssel hinzugefügt',
   removeSshKey: 'SSH-Schlüssel entfernt',
   openPort: 'Port für alle geöffnet',
@@ -27,6 +36,7 @@ export const operations: typeof english = {
   createTopUp: 'Aufladung erstellt',
   setMonthlyLimit: 'Monatslimit geändert',
   setBalanceNotice: 'Guthabenwarnung geändert',
+  setBillingDetails: 'Rechnungsangaben geändert',
   createWebhook: 'Webhook erstellt',
   changeWebhook: 'Webhook geändert',
   rotateWebhookSecret: 'Webhook-Secret erneuert',
@@ -42,6 +52,56 @@ export const operations: typeof english = {
   createPasskey: 'Passkey erstellt',
   revokePasskey: 'Passkey widerrufen',
 };
+
+export const attempts: typeof englishAttempts = {
+  deploy: 'Instanz mieten',
+  deployBest: 'Instanz mieten (beste Maschine)',
+  start: 'Instanz starten',
+  stop: 'Instanz anhalten',
+  destroy: 'Instanz löschen',
+  setDeadlines: 'Fristen ändern',
+  setLabels: 'Labels ändern',
+  setSpendLimit: 'Ausgabenlimit ändern',
+  setStopWhenIdle: 'Anhalten bei Leerlauf ändern',
+  moveInstance: 'Umzug auf anderen Host',
+  saveTemplate: 'Vorlage speichern',
+  deleteTemplate: 'Vorlage löschen',
+  createVolume: 'Volume erstellen',
+  growVolume: 'Volume vergrößern',
+  deleteVolume: 'Volume löschen',
+  releaseVolume: 'Volume freigeben',
+  deleteVolumeSnapshot: 'Snapshot löschen',
+  deleteVolumeKey: 'Volume-Schlüssel löschen',
+  pruneVolume: 'Volume aufräumen',
+  addSshKey: 'SSH-Schlüssel hinzufügen',
+  removeSshKey: 'SSH-Schlüssel entfernen',
+  openPort: 'Port für alle öffnen',
+  closePort: 'Port auf privat stellen',
+  webLink: 'Privaten Port öffnen',
+  createSecret: 'Secret erstellen',
+  deleteSecret: 'Secret löschen',
+  createTopUp: 'Aufladung erstellen',
+  setMonthlyLimit: 'Monatslimit ändern',
+  setBalanceNotice: 'Guthabenwarnung ändern',
+  setBillingDetails: 'Rechnungsangaben ändern',
+  createWebhook: 'Webhook erstellen',
+  changeWebhook: 'Webhook ändern',
+  rotateWebhookSecret: 'Webhook-Secret erneuern',
+  deleteWebhook: 'Webhook löschen',
+  testWebhook: 'Webhook testen',
+  redeliver: 'Ereignis erneut senden',
+  setMailAddress: 'E-Mail-Adresse festlegen',
+  deleteMailAddress: 'E-Mail-Adresse löschen',
+  testMailAddress: 'Test-E-Mail senden',
+  createApiKey: 'API-Schlüssel erstellen',
+  revokeApiKey: 'API-Schlüssel widerrufen',
+  setApiKeyLimit: 'Limit eines API-Schlüssels ändern',
+  createPasskey: 'Passkey erstellen',
+  revokePasskey: 'Passkey widerrufen',
+};
+
+export const refusedText: typeof englishRefusedText = (attempt, times) =>
+  plural(times, { one: `${attempt}: abgelehnt`, other: `${attempt}: ${times}-mal abgelehnt` });
 
 export const refusals: typeof englishRefusals = {
   unauthorized: 'der Schlüssel war ungültig',

@@ -1,3 +1,5 @@
+import { plural } from '../plural.js';
+
 /** Requests that a key can make, by the service’s names for them. */
 export const operations: Record<string, string> = {
   deploy: 'Instance deployed',
@@ -16,6 +18,9 @@ export const operations: Record<string, string> = {
   growVolume: 'Volume grown',
   deleteVolume: 'Volume deleted',
   releaseVolume: 'Volume released',
+  deleteVolumeSnapshot: 'Snapshot deleted',
+  deleteVolumeKey: 'Volume key deleted',
+  pruneVolume: 'Volume pruned',
   addSshKey: 'SSH key added',
   removeSshKey: 'SSH key removed',
   openPort: 'Port opened to anyone',
@@ -26,6 +31,7 @@ export const operations: Record<string, string> = {
   createTopUp: 'Top-up created',
   setMonthlyLimit: 'Monthly limit changed',
   setBalanceNotice: 'Low-balance notice changed',
+  setBillingDetails: 'Billing details changed',
   createWebhook: 'Webhook created',
   changeWebhook: 'Webhook changed',
   rotateWebhookSecret: 'Webhook secret rotated',
@@ -41,6 +47,58 @@ export const operations: Record<string, string> = {
   createPasskey: 'Passkey created',
   revokePasskey: 'Passkey revoked',
 };
+
+/** The same requests while it is open whether they succeed. */
+export const attempts: Record<string, string> = {
+  deploy: 'Deploying an instance',
+  deployBest: 'Deploying the best match',
+  start: 'Starting the instance',
+  stop: 'Stopping the instance',
+  destroy: 'Destroying the instance',
+  setDeadlines: 'Changing the deadlines',
+  setLabels: 'Changing the labels',
+  setSpendLimit: 'Changing the spend limit',
+  setStopWhenIdle: 'Changing the idle stop',
+  moveInstance: 'Moving to another host',
+  saveTemplate: 'Saving a template',
+  deleteTemplate: 'Deleting a template',
+  createVolume: 'Creating a volume',
+  growVolume: 'Growing the volume',
+  deleteVolume: 'Deleting the volume',
+  releaseVolume: 'Releasing the volume',
+  deleteVolumeSnapshot: 'Deleting a snapshot',
+  deleteVolumeKey: 'Deleting a volume key',
+  pruneVolume: 'Pruning the volume',
+  addSshKey: 'Adding an SSH key',
+  removeSshKey: 'Removing the SSH key',
+  openPort: 'Opening a port to anyone',
+  closePort: 'Making a port private',
+  webLink: 'Opening a private port',
+  createSecret: 'Creating a secret',
+  deleteSecret: 'Deleting the secret',
+  createTopUp: 'Creating a top-up',
+  setMonthlyLimit: 'Changing the monthly limit',
+  setBalanceNotice: 'Changing the low-balance notice',
+  setBillingDetails: 'Changing the billing details',
+  createWebhook: 'Creating a webhook',
+  changeWebhook: 'Changing the webhook',
+  rotateWebhookSecret: 'Rotating the webhook secret',
+  deleteWebhook: 'Deleting the webhook',
+  testWebhook: 'Testing the webhook',
+  redeliver: 'Sending an event again',
+  setMailAddress: 'Setting the email address',
+  deleteMailAddress: 'Deleting the email address',
+  testMailAddress: 'Sending a test email',
+  createApiKey: 'Creating an API key',
+  revokeApiKey: 'Revoking the API key',
+  setApiKeyLimit: 'Changing the API key limit',
+  createPasskey: 'Creating a passkey',
+  revokePasskey: 'Revoking the passkey',
+};
+
+/** A refused request. Equal refusals within an hour are one entry. */
+export const refusedText = (attempt: string, times: number): string =>
+  plural(times, { one: `${attempt} was refused`, other: `${attempt} was refused ${times} times` });
 
 /** Reasons for refusals, by the service’s code. */
 export const refusals: Record<string, string> = {
