@@ -15,23 +15,33 @@ interface Props {
   class?: string;
   /** The last row, with the sums of the columns. */
   foot?: ComponentChildren;
+  /** Whether the children are groups of rows, each a `tbody`. */
+  isGrouped?: boolean;
   children: ComponentChildren;
 }
 
-export function Table({ caption, columns, isCards = false, class: className = '', foot, children }: Props) {
+export function Table({
+  caption,
+  columns,
+  isCards = false,
+  class: className = '',
+  foot,
+  isGrouped = false,
+  children,
+}: Props) {
   return (
     <table class={`${isCards ? 'cards ' : ''}${className}`}>
       {caption !== undefined && <caption class="hidden">{caption}</caption>}
       <thead>
         <tr>
-          {columns.map(([name, kind, columnClass = '', hint]) => (
-            <th key={name} scope="col" title={hint} class={`${kind === 'number' ? 'number ' : ''}${columnClass}`}>
+          {columns.map(([name, kind, columnClass = '', hint], place) => (
+            <th key={place} scope="col" title={hint} class={`${kind === 'number' ? 'number ' : ''}${columnClass}`}>
               {kind === 'unseen' ? <span class="hidden">{name}</span> : name}
             </th>
           ))}
         </tr>
       </thead>
-      <tbody>{children}</tbody>
+      {isGrouped ? children : <tbody>{children}</tbody>}
       {foot && <tfoot>{foot}</tfoot>}
     </table>
   );

@@ -1,6 +1,5 @@
 import { useComputed, useSignal } from '@preact/signals';
 import type { ResultOf } from 'gql.tada';
-import { Fragment } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { byLocalDay, dayName, exactTime, secondsOf, timeToSecond } from '../figures/time.js';
 import { visible } from '../figures/visible.js';
@@ -16,12 +15,14 @@ import { keyNames, ownKeyId, readKeyNames } from '../state/key-names.js';
 import { query, setQuery } from '../state/location.js';
 import { useRead } from '../state/read.js';
 import { texts } from '../texts/en/activity-log.js';
-import { operations, refusals } from '../texts/en/operations.js';
+import { attempts, operations, refusals, refusedText } from '../texts/en/operations.js';
 
 type Entry = NonNullable<ResultOf<typeof ActivityDocument>['activity']>['edges'][number]['node'];
 
 const PAGE = 50;
 const INSTANCE = /^i-[0-9a-f]{8}$/;
+/** The service's name for a port of an instance. */
+const PORT = /^port:(\d+)$/;
 
 /** Icons of the subjects in operations' names, of which the first match counts. All others change an instance. */
 const ICONS = [
@@ -185,26 +186,24 @@ const Day = ({ name, label }: { name: string; label: string }) => (
 
 function Rows({ entries }: { entries: readonly Entry[] }) {
   const names = useNames();
-  const { what, about, who, via, from, when } = texts.columns;
+  const { what, about, who, from, when } = texts.columns;
   // Rendered again once per day, not every second.
   void useComputed(() => new Date(serverNow.value * 1_000).toDateString()).value;
   const now = serverNow.peek();
+  const columns = [[what], [about], [who], [from], [when, 'number']] as const;
   return (
-    <Table
-      isCards
-      class="listing activity"
-      caption={texts.filters}
-      columns={[[what], [about], [who], [via], [from], [when, 'number']]}
-    >
+    <Table isCards isGrouped class="listing activity" caption={texts.filters} columns={columns}>
       {byLocalDay(entries, ({ at }) => secondsOf(at)).map(({ key, at, rows }) => (
-        <Fragment key={key}>
+        <tbody key={key}>
           <tr class="day">
-            <th scope="rowgroup">{dayName(at, now)}</th>
+            <th scope="rowgroup" colSpan={columns.length}>
+              {dayName(at, now)}
+            </th>
           </tr>
           {rows.map((entry, index) => (
             <Row key={index} entry={entry} names={names} />
           ))}
-        </Fragment>
+        </tbody>
       ))}
     </Table>
   );
@@ -236,29 +235,30 @@ function Row({ entry, names }: { entry: Entry; names: Names }) {
   return (
     <tr>
       <th scope="row">
-        <span class="activity-what" title={why ?? undefined}>
-          <span class="quiet">
-            <Icon name={iconOf(operation)} />
+        <span class="activity-what">
+          <span class={why === null ? 'quiet' : 'bad'}>
+            <Icon name={why === null ? iconOf(operation) : 'circle-x'} />
           </span>
-          {operations[operation] ?? visible(operation)}
-          {why !== null && (
-            <span class="small bad">
-              <Icon name="circle-x" /> {texts.refusedTimes(times)}: {why}
+          {why === null ? (
+            (operations[operation] ?? visible(operation))
+          ) : (
+            <span class="activity-refused">
+              {refusedText(attempts[operation] ?? visible(operation), times)}
+              <span class="small quiet">{why}</span>
             </span>
           )}
         </span>
       </th>
-      <td class="card-start">
+      <td class="activity-about">
         {targets.length > 0 ? <Targets of={targets} names={names} /> : <span class="quiet">{texts.account}</span>}
       </td>
-      <td class="no-card">
-        <Key id={keyId} />
+      <td class="activity-by small quiet">
+        <Key id={keyId} /> · {byConsole ? texts.inConsole : texts.byProgram}
       </td>
-      <td class="no-card quiet">{byConsole ? texts.inConsole : texts.byProgram}</td>
-      <td class="no-card mono nowrap activity-ip" title={visible(address)}>
+      <td class="activity-ip mono nowrap quiet" title={visible(address)}>
         {visible(address)}
       </td>
-      <td class="number">
+      <td class="number activity-when">
         <time dateTime={at} title={exactTime(second)}>
           {timeToSecond(second)}
         </time>
@@ -288,14 +288,17 @@ function Targets({ of: targets, names }: { of: readonly string[]; names: Names }
 }
 
 /** Shows a name, or the id of an object that has no name or no longer exists. */
-const Subject = ({ id, name }: { id: string; name: string }) =>
-  name === id ? <span class="mono">{visible(id)}</span> : name;
+function Subject({ id, name }: { id: string; name: string }) {
+  const [, port] = PORT.exec(id) ?? [];
+  if (port !== undefined) return texts.port(port);
+  return name === id ? <span class="mono">{visible(id)}</span> : name;
+}
 
 function Key({ id }: { id: string }) {
   const name = useComputed(() => keyNames.value.get(id) ?? id).value;
   const hasName = keyNames.value.has(id) && !name.startsWith('…');
   return (
-    <span class={`id${hasName ? '' : ' mono small quiet'}`} title={ownKeyId.value === id ? texts.ownKey : id}>
+    <span class={`id${hasName ? '' : ' mono'}`} title={ownKeyId.value === id ? texts.ownKey : id}>
       {name}
     </span>
   );

@@ -1,8 +1,7 @@
 import type { texts as english } from '../en/activity-log.js';
-import { plural } from '../plural.js';
 
 export const texts: typeof english = {
-  what: 'Alle Änderungen an diesem Konto in den letzten 90 Tagen.',
+  what: 'Alle Änderungen, die in den letzten 90 Tagen in diesem Konto angefordert wurden, auch abgelehnte.',
   filters: 'Aktivität',
   operation: 'Aktion',
   key: 'Schlüssel',
@@ -23,8 +22,8 @@ export const texts: typeof english = {
   noneHint: 'Hier erscheinen Änderungen, die Sie oder Ihre Programme vornehmen, mit Schlüssel und IP-Adresse.',
   noneOfThese: 'Keine passenden Einträge',
   noneOfTheseHint: 'Entfernen Sie einen Filter oder wählen Sie einen anderen Zeitraum.',
-  columns: { what: 'Aktion', about: 'Betrifft', who: 'Schlüssel', via: 'Über', from: 'IP-Adresse', when: 'Zeit' },
-  refusedTimes: (times) => plural(times, { one: 'abgelehnt', other: `${times}-mal abgelehnt` }),
+  columns: { what: 'Aktion', about: 'Betrifft', who: 'Durch', from: 'IP-Adresse', when: 'Zeit' },
+  port: (port) => `Port ${port}`,
   account: 'Ihr Konto',
   ownKey: 'Der Schlüssel dieser Sitzung',
   inConsole: 'Konsole',

@@ -1,7 +1,5 @@
-import { plural } from '../plural.js';
-
 export const texts = {
-  what: 'Everything that was changed in this account in the last 90 days.',
+  what: 'Every change requested in this account in the last 90 days, including refused ones.',
   filters: 'Activity',
   operation: 'Action',
   key: 'Key',
@@ -22,8 +20,8 @@ export const texts = {
   noneHint: 'Changes that you or your programs make will appear here, with their key and IP address.',
   noneOfThese: 'No matching activity',
   noneOfTheseHint: 'Remove a filter or choose another period.',
-  columns: { what: 'Action', about: 'Subject', who: 'Key', via: 'Via', from: 'IP address', when: 'Time' },
-  refusedTimes: (times: number) => plural(times, { one: 'refused', other: `refused ${times} times` }),
+  columns: { what: 'Action', about: 'Subject', who: 'By', from: 'IP address', when: 'Time' },
+  port: (port: string) => `port ${port}`,
   /** The subject of changes to the account itself. */
   account: 'your account',
   ownKey: 'The key of this session',
