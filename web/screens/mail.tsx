@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals';
 import type { ResultOf } from 'gql.tada';
+import { type Events, NOTICE_KINDS, receivedKinds } from '../figures/notice-kinds.js';
 import { secondsOf } from '../figures/time.js';
 import { visible } from '../figures/visible.js';
 import { DeleteMailAddress, type Notifications, SetMailAddress, TestMailAddress } from '../graph/documents.js';
@@ -52,21 +53,20 @@ export function Mail({ mail, isOffered, again }: Props) {
     },
   ];
   return (
-    <section class="recipient" aria-labelledby="mail">
+    <section class="recipient" aria-label={texts.title}>
       <span class="tile">
         <Icon name="mail" />
       </span>
       <div class="recipient-name">
-        <div class="title-line">
-          <h3 id="mail">{texts.title}</h3>
-          {mail !== null && <span class="mono">{visible(mail.address)}</span>}
-        </div>
+        <h3 title={mail === null ? undefined : visible(mail.address)}>
+          {mail === null ? texts.title : visible(mail.address)}
+        </h3>
         <p class="small quiet" role="status">
           {!isOffered ? texts.notOffered : mail === null ? texts.none : <State of={mail} />}
         </p>
       </div>
       <div class="recipient-actions">
-        {mail !== null && <Badge of={mail} />}
+        {mail !== null && isOffered && <Badge of={mail} />}
         {/* If mail is disabled, nothing can be set, but an earlier address can be deleted. */}
         {isOffered && (
           <button
@@ -86,7 +86,9 @@ export function Mail({ mail, isOffered, again }: Props) {
         <EditDialog
           title={texts.edit}
           submitLabel={texts.confirm}
-          change={(typed) => send(SetMailAddress, { address: String(typed.get('address')).trim() })}
+          change={(typed) =>
+            send(SetMailAddress, { address: String(typed.get('address')).trim(), events: mail?.events ?? null })
+          }
           onTried={again}
           onClose={close}
         >
@@ -130,13 +132,19 @@ function Badge({ of: mail }: { of: Address }) {
 function State({ of: { events, waiting, pausedAt, pauseReason, confirmedAt, confirmBy } }: { of: Address }) {
   if (pausedAt !== null) return texts.paused(<LocalTime at={secondsOf(pausedAt)} />, visible(pauseReason ?? ''));
   if (confirmedAt === null) return texts.unconfirmed(<LocalTime at={secondsOf(confirmBy ?? '')} />);
-  return <EventsOf events={events} waiting={waiting} />;
+  return <NoticesOf name={texts.title} events={events} waiting={waiting} />;
 }
 
-/** Lists the events that a recipient receives, and how many of them are waiting. */
-export const EventsOf = ({ events, waiting }: { events: readonly string[] | null; waiting: number }) => (
-  <>
-    {events === null ? webhookTexts.allEvents : events.join(', ')}
-    {waiting > 0 && `, ${webhookTexts.waiting(waiting)}`}
-  </>
-);
+interface NoticesProps {
+  /** The channel's name. */
+  name: string;
+  events: Events;
+  waiting: number;
+}
+
+/** Shows a recipient's channel, how many kinds of notices it receives, and how many events are waiting. */
+export function NoticesOf({ name, events, waiting }: NoticesProps) {
+  const parts = [name, webhookTexts.receives(receivedKinds(events).length, Object.keys(NOTICE_KINDS).length)];
+  if (waiting > 0) parts.push(webhookTexts.waiting(waiting));
+  return parts.join(' · ');
+}

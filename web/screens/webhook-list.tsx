@@ -29,7 +29,7 @@ import { useRead } from '../state/read.js';
 import { useWork } from '../state/work.js';
 import { texts as house } from '../texts/en/house.js';
 import { texts } from '../texts/en/webhooks.js';
-import { EventsOf, Mail } from './mail.js';
+import { Mail, NoticesOf } from './mail.js';
 import { Notices } from './notices.js';
 
 type Webhook = NonNullable<ResultOf<typeof Notifications>['webhooks']>[number];
@@ -67,7 +67,7 @@ export function Recipients() {
         <div class="panel-head">
           <div>
             <h2 id="recipients">{texts.recipients}</h2>
-            <p class="small quiet">{texts.what}</p>
+            <p class="small quiet">{read.sendsMail ? texts.what : texts.whatWithoutMail}</p>
           </div>
           <button
             type="button"
@@ -81,7 +81,9 @@ export function Recipients() {
           </button>
         </div>
         <Failure error={fault.value ?? error.value} />
-        <Mail mail={read.mailAddress} isOffered={read.sendsMail} again={again} />
+        {(read.sendsMail || read.mailAddress !== null) && (
+          <Mail mail={read.mailAddress} isOffered={read.sendsMail} again={again} />
+        )}
         {webhooks?.length === 0 && (
           <div class="recipient">
             <span class="tile">
@@ -98,6 +100,7 @@ export function Recipients() {
             key={webhook.id}
             webhook={webhook}
             work={work}
+            again={again}
             onSecret={(text) => {
               secret.value = text;
             }}
@@ -118,10 +121,7 @@ export function Recipients() {
             isCreating.value = false;
           }}
         >
-          <label class="field">
-            <span>{texts.address}</span>
-            <input name="url" type="url" required maxLength={2000} placeholder={EXAMPLE} />
-          </label>
+          <UrlField />
           <p class="small quiet">{texts.signed}</p>
         </EditDialog>
       )}
@@ -151,6 +151,7 @@ export function Recipients() {
 interface OneProps {
   webhook: Webhook;
   work(change: () => Promise<unknown>): Promise<boolean>;
+  again(): void;
   onSecret(text: string | null): void;
   onDelete(): void;
 }
@@ -161,15 +162,26 @@ interface Sent {
   attempts: Webhook['attempts'];
 }
 
-function One({ webhook, work, onSecret, onDelete }: OneProps) {
+function One({ webhook, work, again, onSecret, onDelete }: OneProps) {
   const { id, url, events, pausedAt, pauseReason, waiting } = webhook;
   const attemptsOf = useSignal<Sent | null>(null);
+  const isEditing = useSignal(false);
   const sent = webhook.deliveries.map((delivery) => ({
     delivery,
     attempts: webhook.attempts.filter(({ eventId }) => eventId === delivery.eventId),
   }));
   const isPaused = pausedAt !== null;
   const items: MenuItem[] = [
+    ...(isPaused
+      ? []
+      : [
+          {
+            name: texts.test,
+            label: texts.testOf(visible(url)),
+            icon: 'bell',
+            onChoose: () => void work(() => send(TestWebhook, { id })),
+          },
+        ]),
     {
       name: isPaused ? texts.resume : texts.pause,
       icon: isPaused ? 'play' : 'pause',
@@ -196,7 +208,7 @@ function One({ webhook, work, onSecret, onDelete }: OneProps) {
           <Icon name="webhook" />
         </span>
         <div class="recipient-name">
-          <h3 id={id} class="mono" title={visible(url)}>
+          <h3 id={id} title={visible(url)}>
             {visible(url)}
           </h3>
           <p class="small quiet">
@@ -204,7 +216,7 @@ function One({ webhook, work, onSecret, onDelete }: OneProps) {
               texts.paused(<LocalTime at={secondsOf(pausedAt)} />, visible(pauseReason ?? ''))
             ) : (
               <>
-                <EventsOf events={events} waiting={waiting} />
+                <NoticesOf name={texts.webhook} events={events} waiting={waiting} />
                 {sent[0] !== undefined && (
                   <>
                     {' '}
@@ -217,15 +229,15 @@ function One({ webhook, work, onSecret, onDelete }: OneProps) {
         </div>
         <div class="recipient-actions">
           <State of={webhook} />
-          {!isPaused && (
-            <button
-              type="button"
-              aria-label={texts.testOf(visible(url))}
-              onClick={() => void work(() => send(TestWebhook, { id }))}
-            >
-              {texts.test}
-            </button>
-          )}
+          <button
+            type="button"
+            aria-label={house.editOf(visible(url))}
+            onClick={() => {
+              isEditing.value = true;
+            }}
+          >
+            {house.edit}
+          </button>
           <Menu label={house.actionsOf(visible(url))} items={items} />
         </div>
       </div>
@@ -259,6 +271,18 @@ function One({ webhook, work, onSecret, onDelete }: OneProps) {
           </Fold>
         </div>
       )}
+      {isEditing.value && (
+        <EditDialog
+          title={texts.edit}
+          change={(typed) => send(ChangeWebhook, { id, url: String(typed.get('url')).trim() })}
+          onTried={again}
+          onClose={() => {
+            isEditing.value = false;
+          }}
+        >
+          <UrlField url={url} />
+        </EditDialog>
+      )}
       {attemptsOf.value !== null && (
         <Attempts
           of={attemptsOf.value}
@@ -270,6 +294,13 @@ function One({ webhook, work, onSecret, onDelete }: OneProps) {
     </section>
   );
 }
+
+const UrlField = ({ url = '' }: { url?: string }) => (
+  <label class="field">
+    <span>{texts.address}</span>
+    <input name="url" type="url" required maxLength={2000} placeholder={EXAMPLE} defaultValue={url} />
+  </label>
+);
 
 /** Shows whether the webhook works, according to the last delivery that ended or was attempted. */
 function State({ of: { pausedAt, deliveries, attempts } }: { of: Webhook }) {

@@ -11,7 +11,7 @@ export const texts: typeof english = {
     <>Wir haben einen Bestätigungslink gesendet. Öffnen Sie ihn bis {until}; vorher wird nichts anderes gesendet.</>
   ),
   none: 'Geben Sie Ihre Adresse an, um per E-Mail benachrichtigt zu werden.',
-  notOffered: 'Dieser Dienst versendet keine E-Mails. Erstellen Sie einen Webhook, um benachrichtigt zu werden.',
+  notOffered: 'Dieser Dienst versendet keine E-Mails mehr.',
   add: 'Adresse angeben',
   isActive: 'aktiv',
   isUnconfirmed: 'unbestätigt',

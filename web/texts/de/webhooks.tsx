@@ -4,8 +4,10 @@ import { plural } from '../plural.js';
 export const texts: typeof english = {
   recipients: 'Empfänger',
   what: 'Ihre E-Mail-Adresse und Ihre Programme.',
+  whatWithoutMail: 'Ihre Programme. Dieser Dienst versendet keine E-Mails.',
   webhook: 'Webhook',
   new: 'Neuer Webhook',
+  edit: 'Webhook bearbeiten',
   address: 'URL, die Ereignisse empfängt',
   signed: 'Die Anfragen sind nach Standard Webhooks signiert. Das Secret dazu erhalten Sie im nächsten Schritt.',
   create: 'Webhook erstellen',
@@ -14,15 +16,16 @@ export const texts: typeof english = {
   none: 'Noch keine Webhooks',
   noneHint:
     'Erstellen Sie einen, um Ihr Programm zu benachrichtigen, wenn eine Instanz startet, anhält oder endet und wenn das Guthaben knapp wird.',
-  allEvents: 'alle Ereignisse',
+  receives: (some, all) => (some === all ? 'alle Benachrichtigungen' : `${some} von ${all} Benachrichtigungen`),
   waiting: (count) => plural(count, { one: '1 Ereignis wartet', other: `${count} Ereignisse warten` }),
   isPaused: 'pausiert',
   isActive: 'aktiv',
   isUnused: 'unbenutzt',
   isFailing: 'gestört',
   testOf: (url) => `Test senden an ${url}`,
-  notices: 'Ereignisse',
-  noticesWhat: 'Ereignisse, über die Empfänger benachrichtigt werden.',
+  notices: 'Benachrichtigungen',
+  noticesWhat: 'Legen Sie fest, was jeder Empfänger erhält. Änderungen werden sofort gespeichert.',
+  noticesWithout: 'Geben Sie einen Empfänger an, um sie zu erhalten.',
   kinds: {
     instances: ['Instanzen', 'Start, Fehler, Anhalten, Verdrängung und Löschung'],
     ends: ['Bevorstehendes Ende', '1 Stunde und nochmals 10 Minuten vor Frist, Limit oder leerem Guthaben'],
@@ -32,9 +35,11 @@ export const texts: typeof english = {
     delivery: ['Probleme bei der Zustellung', 'Nach Fehlern pausierte E-Mails oder Webhooks'],
   },
   lowAt: (amount) => <>Einmal, bei einem Guthaben von {amount}</>,
-  lowOff: 'Aus: kein Guthaben festgelegt',
-  isSent: 'wird gesendet',
-  isNotSent: 'wird nicht gesendet',
+  lowOff: 'Keine Schwelle festgelegt',
+  setThreshold: 'Festlegen',
+  sendTo: (notice, recipient) => `${notice}: ${recipient}`,
+  isLast: 'Ein Empfänger erhält mindestens eine Art von Benachrichtigung.',
+  notOpen: 'Bestätigen oder reaktivieren Sie zuerst die Adresse.',
   paused: (since, reason) => (
     <>
       Pausiert seit {since}: {reason}. Ereignisse werden in der Zwischenzeit nicht gesendet.
@@ -57,6 +62,7 @@ export const texts: typeof english = {
   deleteThis: (url) => `Webhook an ${url} löschen`,
   nothingSent: 'In den letzten 30 Tagen wurde nichts gesendet.',
   columns: {
+    notice: 'Anlass',
     event: 'Ereignis',
     about: 'Betrifft',
     state: 'Zustand',

@@ -11,7 +11,7 @@ export const texts = {
     <>We sent a confirmation link. Open it by {until}; until then, nothing else is sent.</>
   ),
   none: 'Add your address to be notified by email.',
-  notOffered: 'This service sends no email. Create a webhook to be notified.',
+  notOffered: 'This service no longer sends email.',
   add: 'Add address',
   isActive: 'active',
   isUnconfirmed: 'unconfirmed',

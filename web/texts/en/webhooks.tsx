@@ -4,8 +4,10 @@ import { plural } from '../plural.js';
 export const texts = {
   recipients: 'Recipients',
   what: 'Your email address and your programs.',
+  whatWithoutMail: 'Your programs. This service sends no email.',
   webhook: 'Webhook',
   new: 'New webhook',
+  edit: 'Edit webhook',
   address: 'URL that receives events',
   signed: 'Requests are signed according to Standard Webhooks with a secret that you get next.',
   create: 'Create webhook',
@@ -13,7 +15,8 @@ export const texts = {
   copySecret: 'Copy secret',
   none: 'No webhooks yet',
   noneHint: 'Create one to notify your program when an instance starts, stops or ends, and when credit runs low.',
-  allEvents: 'all events',
+  /** The number of kinds of notices that a recipient receives. */
+  receives: (some: number, all: number) => (some === all ? 'all notices' : `${some} of ${all} notices`),
   waiting: (count: number) => plural(count, { one: '1 event waiting', other: `${count} events waiting` }),
   isPaused: 'paused',
   isActive: 'active',
@@ -21,7 +24,8 @@ export const texts = {
   isFailing: 'failing',
   testOf: (url: string) => `Send test to ${url}`,
   notices: 'Notices',
-  noticesWhat: 'The events that recipients are notified of.',
+  noticesWhat: 'Choose what each recipient receives. Changes are saved immediately.',
+  noticesWithout: 'Add a recipient to receive them.',
   /** The notices, each with what it reports. */
   kinds: {
     instances: ['Instances', 'Start, failure, stop, preemption and destruction'],
@@ -32,9 +36,11 @@ export const texts = {
     delivery: ['Delivery problems', 'Email or a webhook paused after failed deliveries'],
   } satisfies Record<string, [name: string, when: string]>,
   lowAt: (amount: ComponentChildren) => <>Once, at a balance of {amount}</>,
-  lowOff: 'Off: no balance is set',
-  isSent: 'sent',
-  isNotSent: 'not sent',
+  lowOff: 'No threshold set',
+  setThreshold: 'Set threshold',
+  sendTo: (notice: string, recipient: string) => `${notice}: ${recipient}`,
+  isLast: 'A recipient receives at least one kind of notice.',
+  notOpen: 'Confirm or resume the address first.',
   paused: (since: ComponentChildren, reason: string) => (
     <>
       Paused since {since}: {reason}. Events in the meantime aren’t sent.
@@ -59,7 +65,15 @@ export const texts = {
   ),
   deleteThis: (url: string) => `Delete the webhook to ${url}`,
   nothingSent: 'Nothing was sent in the last 30 days.',
-  columns: { event: 'Event', about: 'Subject', state: 'State', attempts: 'Response', when: 'Time', actions: 'Actions' },
+  columns: {
+    notice: 'Notice',
+    event: 'Event',
+    about: 'Subject',
+    state: 'State',
+    attempts: 'Response',
+    when: 'Time',
+    actions: 'Actions',
+  },
   account: 'your account',
   states: { PENDING: 'pending', DELIVERED: 'delivered', GIVEN_UP: 'failed' },
   next: (at: ComponentChildren) => <>again {at}</>,
