@@ -158,7 +158,7 @@ describe('lists in the console', needs('chromium'), () => {
       await row('forgotten')
         .getByTitle(/^Unused for 90 days/)
         .waitFor();
-      await row('this session').getByText('full access').waitFor();
+      await row('this session').getByText('Full access').waitFor();
       expect(await page.getByText('expires soon').count()).toBe(1);
       expect(await page.getByText('unused', { exact: true }).count()).toBe(1);
       await expectSoundInLongRun(page);

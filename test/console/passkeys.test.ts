@@ -50,7 +50,7 @@ describe('passkeys in Chromium', needs('chromium'), () => {
       await create.click();
       await page.getByText('Passkey Work laptop added.').waitFor();
       const row = page.getByRole('row', { name: /Work laptop/ });
-      await row.getByText('never').waitFor();
+      await row.getByText('Never used').waitFor();
       const { credentials } = await cdp.send('WebAuthn.getCredentials', { authenticatorId });
       expect(credentials).toMatchObject([{ isResidentCredential: true, rpId: 'localhost' }]);
 

@@ -165,7 +165,7 @@ function KeyRow({ apiKey: key, onTask }: { apiKey: Key; onTask(task: Task): void
       <td class="no-card key-limit">
         <LimitCell apiKey={key} />
       </td>
-      <td class="nowrap" data-label={texts.lastUse}>
+      <td class="nowrap" data-label={key.lastUsedAt === null ? undefined : texts.lastUse}>
         <LastUse apiKey={key} />
       </td>
       <td class="nowrap no-card">
@@ -219,7 +219,7 @@ function LastUse({ apiKey: { lastUsedAt, createdAt } }: { apiKey: Key }) {
   const isUnused = serverNow.value - secondsOf(lastUsedAt ?? createdAt) > UNUSED_SECONDS;
   return (
     <>
-      {lastUsedAt === null ? <span class="quiet">{texts.never}</span> : <Ago at={secondsOf(lastUsedAt)} />}{' '}
+      {lastUsedAt === null ? <span class="quiet">{texts.neverUsed}</span> : <Ago at={secondsOf(lastUsedAt)} />}{' '}
       {isUnused && (
         <span class="badge warn" title={texts.unusedHint}>
           {texts.unused}

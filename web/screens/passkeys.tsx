@@ -138,8 +138,8 @@ function Row({ passkey: { name, host, isCurrent, createdAt, lastUsedAt }, apiKey
         </span>
       </th>
       <td class="card-start">{apiKey}</td>
-      <td class="nowrap" data-label={texts.lastUse}>
-        {lastUsedAt === null ? <span class="quiet">{texts.never}</span> : <Ago at={secondsOf(lastUsedAt)} />}
+      <td class="nowrap" data-label={lastUsedAt === null ? undefined : texts.lastUse}>
+        {lastUsedAt === null ? <span class="quiet">{texts.neverUsed}</span> : <Ago at={secondsOf(lastUsedAt)} />}
       </td>
       <td class="nowrap no-card">
         <Ago at={secondsOf(createdAt)} />

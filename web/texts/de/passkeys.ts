@@ -12,7 +12,7 @@ export const texts: typeof english = {
   key: 'API-Schlüssel',
   created: 'Erstellt',
   lastUse: 'Zuletzt verwendet',
-  never: 'nie',
+  neverUsed: 'Nie verwendet',
   actions: 'Aktionen',
   thisSession: 'diese Sitzung',
   onlyAt: (host) => `für ${host}`,

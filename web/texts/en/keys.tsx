@@ -17,23 +17,24 @@ export const texts = {
   taskOf: (task: string, key: string) => `${task.replace(' …', '')}: ${key}`,
   createdAt: 'Created',
   networks: 'Allowed networks',
-  anyNetwork: 'any',
+  anyNetwork: 'Any',
   activity: 'See what it has changed',
   revoked: (keys: string) => `Revoked: ${keys}`,
   /** A label for a key without a name. */
   keyEnding: (lastFour: string) => `key …${lastFour}`,
   noName: 'unnamed',
   thisSession: 'this session',
-  everything: 'full access',
-  readOnly: 'read only',
+  everything: 'Full access',
+  readOnly: 'Read only',
   /** Short names of the permissions, by the API's name for the scope. */
-  scopes: { READ: 'read', RENT: 'rent', ACCESS: 'access', MONEY: 'billing', KEYS: 'keys' },
-  never: 'never',
+  scopes: { READ: 'Read', RENT: 'Rent', ACCESS: 'Access', MONEY: 'Billing', KEYS: 'Keys' },
+  never: 'Never',
+  neverUsed: 'Never used',
   over: 'expired',
   endsSoon: 'expires soon',
   unused: 'unused',
   unusedHint: 'Unused for 90 days: revoke it?',
-  noLimit: 'none',
+  noLimit: 'No limit',
   spentOf: (spent: ComponentChildren, limit: ComponentChildren) => (
     <>
       {spent} of {limit}

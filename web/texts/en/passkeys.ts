@@ -11,7 +11,7 @@ export const texts = {
   key: 'API key',
   created: 'Created',
   lastUse: 'Last used',
-  never: 'never',
+  neverUsed: 'Never used',
   actions: 'Actions',
   thisSession: 'this session',
   onlyAt: (host: string) => `for ${host}`,
