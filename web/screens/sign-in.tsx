@@ -9,6 +9,7 @@ import { createAccount, endedBecause, signIn, signupOpen } from '../state/sessio
 import { useTitle } from '../state/title.js';
 import { useWork } from '../state/work.js';
 import { texts as market } from '../texts/en/first-sight.js';
+import { texts as house } from '../texts/en/house.js';
 import { screens } from '../texts/en/screens.js';
 import { texts } from '../texts/en/sign-in.js';
 import { FreeFigures, useFreeNow } from './free-now.js';
@@ -28,7 +29,6 @@ export function SignIn({ reason }: { reason?: string }) {
   useTitle(screens['/sign-in']);
   const created = useSignal<string | null>(null);
   const work = useWork();
-  const isWide = matchMedia('(min-width: 64rem)').matches;
   return (
     <div class="panel sign-in">
       <div class="sign-in-form">
@@ -38,8 +38,12 @@ export function SignIn({ reason }: { reason?: string }) {
         ) : (
           <>
             <KeyForm reason={reason} work={work} />
-            {signupOpen.value && (
-              <div class="sign-in-new stack-tight">
+            <div class="sign-in-new stack-tight">
+              <p>
+                <strong>{texts.newHere}</strong>{' '}
+                <span class="quiet">{signupOpen.value ? texts.newAccount : texts.lookFirst}</span>
+              </p>
+              {signupOpen.value ? (
                 <button
                   type="button"
                   aria-disabled={work.isBusy.value}
@@ -51,27 +55,31 @@ export function SignIn({ reason }: { reason?: string }) {
                 >
                   {texts.create}
                 </button>
-                <p class="small quiet">{texts.newAccount}</p>
-              </div>
-            )}
+              ) : (
+                <a class="button" href="/machines">
+                  {house.seeMachines}
+                </a>
+              )}
+            </div>
           </>
         )}
         <p class="small quiet sign-in-more">
           <a href="/verify">{texts.verify}</a>
         </p>
       </div>
-      {isWide && <Offer />}
+      <Offer />
     </div>
   );
 }
 
-/** Shows what is free now, next to the form. */
+/** Shows what is free now, next to the form or below it. A narrow window doesn't load the map. */
 function Offer() {
   const free = useFreeNow();
+  const isWide = matchMedia('(min-width: 64rem)').matches;
   return (
     <aside class="sign-in-offer" aria-label={market.freeNow}>
       <p class="sign-in-claim">{market.heading}</p>
-      <WorldMap free={free.regions} isPicture />
+      {isWide && <WorldMap free={free.regions} isPicture />}
       <FreeFigures of={free} />
     </aside>
   );

@@ -11,7 +11,9 @@ export const texts: typeof english = {
   signingIn: 'Sie werden angemeldet …',
   signIn: 'Anmelden',
   create: 'Konto erstellen',
-  newAccount: 'Ohne Namen und Adresse: Ihr Konto ist ein Schlüssel, den nur Sie haben.',
+  newHere: 'Neu hier?',
+  newAccount: 'Ihr Konto ist ein Schlüssel, den nur Sie haben, ohne Namen und Adresse.',
+  lookFirst: 'Sehen Sie sich ohne Konto an, was frei ist und was es kostet.',
   saveKey: 'Schlüssel speichern',
   onlyOnce:
     'Er wird nur dieses eine Mal angezeigt. Wer ihn hat, kann Ihr Guthaben ausgeben, und ohne ihn ist Ihr Konto verloren.',
