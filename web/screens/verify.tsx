@@ -33,11 +33,24 @@ interface Checked {
   result: Verification;
 }
 
-/** Name of the file in the example of a result. */
-const EXAMPLE = 'statement.json';
+/** The example of a result, for a made-up statement. */
+const EXAMPLE: StatementSummary = {
+  file: 'statement-2026-10.json',
+  account: 'acc-5d0f61b27c9e3a48',
+  from: '2026-10-01T00:00:00Z',
+  to: '2026-11-01T00:00:00Z',
+  lines: 42,
+  opening: '72000000000',
+  closing: '60427756800',
+  change: '-11572243200',
+  invoiceHash: '9c1e4b7a52d08f36c3b1e97d20a64f8518b7d3e6095ac2f41d7e08b69a35c2f0',
+  covered: { link: 118, root: 12 },
+};
 /** Maximum number of findings shown per file. */
 const SHOWN = 100;
 const UNITS_PER_MICRO_USD = 3_600n;
+/** The drawing of a check mark. */
+const TICK = 'M20 6 9 17l-5-5';
 /** A saved copy of the page has no service to link to. */
 const isSaved = location.protocol === 'file:';
 
@@ -83,7 +96,8 @@ export function Verify() {
           <Choose isOver={isOver} onChosen={add} />
           <div role="status">{checked !== null && <Verdict of={checked} />}</div>
           {checked !== null && <Files of={checked} onRemove={remove} />}
-          <Steps hasExample={checked === null} />
+          <Steps />
+          {checked === null && <Example />}
         </div>
       </main>
       <footer class="status-line">
@@ -116,9 +130,21 @@ function Head() {
               {brand}
             </a>
             <nav class="nav" aria-label={head.screens}>
-              <a href="/machines">{screens['/machines']}</a>
-              <a href="/graphql">{head.api}</a>
+              <a href="/machines">
+                {/* A server, as in the console's head. */}
+                <Drawing of="M4 2h16a2 2 0 0 1 2 2v4a2 2 0 0 1-2 2H4a2 2 0 0 1-2-2V4a2 2 0 0 1 2-2Zm0 12h16a2 2 0 0 1 2 2v4a2 2 0 0 1-2 2H4a2 2 0 0 1-2-2v-4a2 2 0 0 1 2-2ZM6 6h.01M6 18h.01" />
+                {screens['/machines']}
+              </a>
+              <a href="/graphql">
+                <Drawing of="m16 18 6-6-6-6M8 6l-6 6 6 6" />
+                {head.api}
+              </a>
             </nav>
+            <div class="head-end">
+              <a class="button" href="/sign-in">
+                {head.signIn}
+              </a>
+            </div>
           </>
         )}
       </div>
@@ -149,8 +175,8 @@ function Choose({ isOver, onChosen }: { isOver: boolean; onChosen(files: readonl
   );
 }
 
-/** Explains in three steps how to verify a statement, with an example of a result. Details for experts are folded. */
-function Steps({ hasExample }: { hasExample: boolean }) {
+/** Explains in three steps how to verify a statement. Details for experts are folded. */
+function Steps() {
   return (
     <section class="panel padded stack-tight" aria-labelledby="steps">
       <h2 id="steps">{texts.how}</h2>
@@ -170,21 +196,28 @@ function Steps({ hasExample }: { hasExample: boolean }) {
         </li>
         <li>{texts.giveAll}</li>
       </ol>
-      {hasExample && (
-        <div class="verify-example row between">
-          <span class="row">
-            <strong>{EXAMPLE}</strong>
-            <State faults={[]} unchecked={[]} />
-          </span>
-          <span class="small quiet">{texts.example}</span>
-        </div>
-      )}
       <Fold title={texts.experts}>
         <p class="small quiet">{texts.which}</p>
       </Fold>
     </section>
   );
 }
+
+/** Shows what a verified statement looks like. */
+const Example = () => (
+  <section class="panel" aria-labelledby="example">
+    <div class="panel-head">
+      <h2 id="example">{texts.example}</h2>
+    </div>
+    <div class="verified-one">
+      <span class="row">
+        <strong>{EXAMPLE.file}</strong>
+        <State faults={[]} unchecked={[]} />
+      </span>
+      <Summary of={EXAMPLE} />
+    </div>
+  </section>
+);
 
 /** The result of all files together. */
 function Verdict({ of: { files, result } }: { of: Checked }) {
@@ -208,7 +241,7 @@ function Files({ of: { files, result }, onRemove }: { of: Checked; onRemove(name
           const unchecked = result.unchecked.filter(isOf);
           if (unread !== null) unchecked.push(unreadFile(name, unread));
           return (
-            <li key={name}>
+            <li key={name} class="verified-one">
               <div class="row between">
                 <span class="row">
                   <strong class="verified-name">
@@ -240,7 +273,7 @@ function State({ faults, unchecked }: { faults: readonly Finding[]; unchecked: r
   if (unchecked.length > 0) return <span class="badge warn">{texts.states.unchecked}</span>;
   return (
     <span class="badge good">
-      <Drawing of="M20 6 9 17l-5-5" />
+      <Drawing of={TICK} />
       {texts.states.sound}
     </span>
   );
@@ -267,41 +300,57 @@ function FindingList({ of: findings, name }: { of: readonly Finding[]; name: str
   );
 }
 
+/** Lists what was checked in a statement that verifies, and below it, what the statement is about. */
 function Summary({ of }: { of: StatementSummary }) {
   const { account, from, to, lines, opening, change, closing, covered, invoiceHash } = of;
+  const checks = [
+    [texts.checks.lines, texts.linesAdd(lines), true],
+    [
+      texts.checks.balance,
+      texts.sum(
+        amount(opening),
+        change.startsWith('-'),
+        amount(change.replace('-', '')),
+        <strong>{amount(closing)}</strong>,
+      ),
+      true,
+    ],
+    [texts.checks.signature, texts.signed, true],
+    [texts.log, covered === null ? texts.notCovered : texts.covered(covered.link, covered.root), covered !== null],
+  ] as const;
   return (
-    <dl class="pairs small">
-      <div>
-        <dt>{texts.account}</dt>
-        <dd class="mono">{visible(account)}</dd>
-      </div>
-      <div>
-        <dt>{texts.period}</dt>
-        <dd>{house.period(from, to)}</dd>
-      </div>
-      <div>
-        <dt>{texts.amounts}</dt>
-        <dd>
-          {texts.sum(
-            amount(opening),
-            change.startsWith('-'),
-            amount(change.replace('-', '')),
-            <strong>{amount(closing)}</strong>,
-            lines,
-          )}
-        </dd>
-      </div>
-      <div>
-        <dt>{texts.log}</dt>
-        <dd>{covered === null ? texts.notCovered : texts.covered(covered.link, covered.root)}</dd>
-      </div>
-      <div>
-        <dt>{texts.invoiceHash}</dt>
-        <dd class="mono">{invoiceHash}</dd>
-      </div>
-    </dl>
+    <>
+      <table class="checked small">
+        <tbody>
+          {checks.map(([name, result, isSound]) => (
+            <tr key={name}>
+              <td class="good">{isSound && <Drawing of={TICK} />}</td>
+              <th scope="row">{name}</th>
+              <td>{result}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      <dl class="pairs small">
+        <div>
+          <dt>{texts.account}</dt>
+          <dd class="mono">{visible(account)}</dd>
+        </div>
+        <div>
+          <dt>{texts.period}</dt>
+          <dd>{house.period(instant(from), instant(to))}</dd>
+        </div>
+        <div>
+          <dt>{texts.invoiceHash}</dt>
+          <dd class="mono">{invoiceHash}</dd>
+        </div>
+      </dl>
+    </>
   );
 }
+
+/** Formats an instant in UTC, as a day if it is the day's first second. */
+const instant = (at: string): string => at.replace('T00:00:00Z', '').replace('T', ' ').replace('Z', ' UTC');
 
 const isUnread = ({ unread }: Given): boolean => unread !== null;
 

@@ -11,7 +11,7 @@ export const texts: typeof english = {
   getOthers:
     'Fügen Sie die Schlüssel und das öffentliche Protokoll des Dienstes hinzu, die Sie mit dieser Seite gespeichert haben.',
   giveAll: 'Legen Sie alle Dateien zusammen hier ab. Zu jeder steht dann das Ergebnis.',
-  example: 'Beispiel',
+  example: 'Beispiel eines Ergebnisses',
   experts: 'Weitere Dateien und Nachweise',
   which:
     'Signierte Kontoauszüge, Schlüssel, Prüfsummen des Protokolls sowie Inklusions- und Konsistenznachweise, in beliebiger Reihenfolge. Fügen Sie Schlüssel, Prüfsummen und Kontoauszüge hinzu, die Sie früher gespeichert haben, um die neuen damit zu vergleichen. Sie können diese Seite auch speichern und ohne diesen Dienst verwenden.',
@@ -58,13 +58,14 @@ export const texts: typeof english = {
 
   account: 'Konto',
   period: 'Zeitraum',
-  amounts: 'USD',
-  sum: (opening, isNegative, change, closing, lines) => (
+  linesAdd: (lines) =>
+    plural(lines, { one: '1 Zeile mit richtigem Betrag', other: `${number(lines)} Zeilen, alle mit richtigem Betrag` }),
+  sum: (opening, isNegative, change, closing) => (
     <>
-      {opening} {isNegative ? '−' : '+'} {change} ({plural(lines, { one: '1 Zeile', other: `${number(lines)} Zeilen` })}
-      ) = {closing}
+      {opening} {isNegative ? '−' : '+'} {change} = {closing} USD
     </>
   ),
+  signed: 'gültig, mit einem der Schlüssel',
   log: 'Protokoll',
   notCovered: 'noch von keiner Prüfsumme abgedeckt',
   covered: (link, root) => `bis Glied ${link} von Prüfsumme ${root} abgedeckt`,

@@ -10,7 +10,7 @@ export const texts = {
   getStatement: 'On the Billing screen, choose “Download”, and then “Signed JSON”.',
   getOthers: 'Add the service’s keys and public log, which you saved with this page.',
   giveAll: 'Drop all files here together. Each one is marked with its result.',
-  example: 'Example',
+  example: 'Example of a result',
   experts: 'Other files and proofs',
   which:
     'Signed statements, keys, log roots, and inclusion and consistency proofs, in any order. Add the keys, log roots and statements that you stored earlier to compare the new ones with them. You can also save this page and use it without this service.',
@@ -58,13 +58,17 @@ export const texts = {
 
   account: 'Account',
   period: 'Period',
-  amounts: 'USD',
-  sum: (opening: string, isNegative: boolean, change: string, closing: ComponentChildren, lines: number) => (
+  linesAdd: (lines: number) =>
+    plural(lines, {
+      one: '1 line, with the right amount',
+      other: `${number(lines)} lines, each with the right amount`,
+    }),
+  sum: (opening: string, isNegative: boolean, change: string, closing: ComponentChildren) => (
     <>
-      {opening} {isNegative ? '−' : '+'} {change} ({plural(lines, { one: '1 line', other: `${number(lines)} lines` })})
-      = {closing}
+      {opening} {isNegative ? '−' : '+'} {change} = {closing} USD
     </>
   ),
+  signed: 'valid, by one of the keys',
   log: 'Log',
   notCovered: 'no root covers it yet',
   covered: (link: number, root: number) => `covered up to link ${link} by root ${root}`,
