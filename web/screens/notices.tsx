@@ -66,7 +66,7 @@ function recipientsOf({ sendsMail, mailAddress: mail, webhooks }: Read): Recipie
       : []),
     ...(webhooks ?? []).map(({ id, url, events }, place) => ({
       id,
-      // Of several webhooks at one host, each is named by its URL.
+      // Webhooks at the same host are named by their URLs.
       name: visible(hosts.indexOf(hosts[place]!) === hosts.lastIndexOf(hosts[place]!) ? hosts[place]! : url),
       address: visible(url),
       events,
@@ -87,7 +87,7 @@ interface Props {
 export function Notices({ of, onChanged }: Props) {
   const isEditing = useSignal(false);
   const { error, run } = useWork(onChanged);
-  /** What was chosen since the last response, by recipient. */
+  /** The choices made since the last response, by recipient. */
   const chosen = useSignal<ReadonlyMap<string, Events>>(new Map());
   const queue = useRef({ length: 0, end: Promise.resolve() }).current;
   useEffect(() => {

@@ -294,6 +294,8 @@ class TimelineEntry:
     size_bytes: Optional[int]
     #: The request that caused the event. None if no key requested it, and after 90 days.
     asked: Optional[Activity]
+    #: For a service credit, the reason, such as ``outage`` or ``slow_start``. None from services that don't give one.
+    credit_reason: Optional[str] = None
 
 
 @dataclass(frozen=True)

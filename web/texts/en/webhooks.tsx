@@ -15,7 +15,7 @@ export const texts = {
   copySecret: 'Copy secret',
   none: 'No webhooks yet',
   noneHint: 'Create one to notify your program when an instance starts, stops or ends, and when credit runs low.',
-  /** How many kinds of notices a recipient receives. */
+  /** The number of kinds of notices that a recipient receives. */
   receives: (some: number, all: number) => (some === all ? 'all notices' : `${some} of ${all} notices`),
   waiting: (count: number) => plural(count, { one: '1 event waiting', other: `${count} events waiting` }),
   isPaused: 'paused',
