@@ -94,8 +94,8 @@ async function take(browser, gateway, { name, path, signedIn = true, dark = fals
 
 async function takeProduct(browser, gateway, { name, locale, dark }) {
   const context = await browser.newContext({
-    viewport: { width: 1120, height: 700 },
-    deviceScaleFactor: 2,
+    viewport: { width: 1400, height: 860 },
+    deviceScaleFactor: 1.5,
     colorScheme: dark ? 'dark' : 'light',
     reducedMotion: 'reduce',
     locale,
@@ -103,7 +103,7 @@ async function takeProduct(browser, gateway, { name, locale, dark }) {
   });
   await signIn(context, gateway);
   const page = await context.newPage();
-  await page.goto(`${gateway.address}/deploy?gpu=rtx-4090&template=pytorch&mode=RESERVED`);
+  await page.goto(`${gateway.address}/deploy?gpu=rtx-4090&mode=RESERVED`);
   await page.locator('main .primary').first().waitFor();
   await page.waitForLoadState('load');
   await page.waitForTimeout(2_000);

@@ -107,7 +107,12 @@ export function utcTime(at: number): string {
 export const utcMoment = (at: number): string => momentUtc.format(new Date(at * 1_000));
 
 /** Formats a span of UTC times without their year: "1 Nov, 14:05 – 15:30". */
-export const utcSpan = (from: number, to: number): string => momentUtc.formatRange(from * 1_000, to * 1_000);
+export function utcSpan(from: number, to: number): string {
+  const [first, last] = [utcMoment(from), utcMoment(to)];
+  if (first === last) return first;
+  const isSameDay = Math.floor(from / DAY) === Math.floor(to / DAY);
+  return `${first} – ${isSameDay ? clockUtc.format(new Date(to * 1_000)) : last}`;
+}
 
 /** Formats a UTC day without its year: "1 Nov". */
 export const utcDay = (date: string): string => dateUtc.format(new Date(`${date}T00:00:00Z`));

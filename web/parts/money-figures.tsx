@@ -9,7 +9,7 @@ import { RunsOut } from './runs-out.js';
 interface Props {
   /** Number of volumes. */
   volumes: number;
-  /** The monthly limit in USD. Null means that there is none. */
+  /** The monthly limit in USD. Null means no limit. */
   limit: number | null;
 }
 

@@ -165,7 +165,7 @@ function FirstSteps({ steps }: { steps: readonly Step[] }) {
                 {title}
                 {isDone && <span class="hidden">{texts.done}</span>}
               </h3>
-              <p class="small quiet">{why}</p>
+              {!isDone && <p class="small quiet">{why}</p>}
             </div>
             {!isDone &&
               (href === null ? (

@@ -132,9 +132,7 @@ function Sums({
               <span>{key}</span>
             </span>
           </th>
-          <td class="number month-hourly">
-            <Rate of={rate} />
-          </td>
+          <td class="number month-hourly">{rate === 0n ? '–' : <Rate of={rate} />}</td>
           <td class="number">
             <Amount of={spent} shown={spentShown[index]!} />
           </td>

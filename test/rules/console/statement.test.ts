@@ -48,20 +48,21 @@ describe('amounts in whole cents', () => {
       [5_000n, 5_000n],
       [10_000n, 0n],
     ],
-  ])('%j add up as %j', (amounts, rounded) => {
+  ])('%s add up as %s', (amounts, rounded) => {
     expect(inCentsOfSum(amounts)).toEqual(rounded);
   });
 
   it('lead from one displayed balance to the next, even below zero', () => {
-    for (const [before, changes] of [
+    const cases: [before: bigint, changes: bigint[]][] = [
       [5_000n, [10_000_000n]],
       [0n, [-1n]],
       [3_000n, [-1_000n, -9_000n, -2n]],
       [-5_000n, [-5_000n, 123_456n, -1n]],
-    ] as const) {
+    ];
+    for (const [before, changes] of cases) {
       const after = changes.reduce((sum, change) => sum + change, before);
       const shown = inCentsBetween(before, after, changes);
-      const floor = (amount: bigint) => (amount - (((amount % 10_000n) + 10_000n) % 10_000n)) as bigint;
+      const floor = (amount: bigint) => amount - (((amount % 10_000n) + 10_000n) % 10_000n);
       expect(shown.reduce((sum, change) => sum + change, floor(before))).toBe(floor(after));
       shown.forEach((amount, index) => {
         const error = amount - changes[index]!;

@@ -4,7 +4,7 @@ import { plural } from '../plural.js';
 
 export const texts = {
   title: 'GPUs by the second',
-  heading: 'GPUs by the second, at 70% of the market price',
+  heading: 'GPUs by the second, 30% below market',
   what: 'From a click to a shell within seconds, on a machine of your own. No setup fee, no contract, and no GPU cost after you stop.',
   deployGpu: 'Deploy a GPU',
   allPrices: 'See all prices',

@@ -1,4 +1,4 @@
 export const texts = {
-  /** Of an email to the operator. */
+  /** The subject of an email to the operator. */
   subject: (account: string) => `Credit for account ${account}`,
 };
