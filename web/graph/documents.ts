@@ -598,6 +598,17 @@ export const Loads = graphql(`
   }
 `);
 
+/** Fetches how much of its disk an instance uses. */
+export const DiskUse = graphql(`
+  query DiskUse($id: ID!) {
+    instance(id: $id) {
+      load {
+        diskUsedBytes
+      }
+    }
+  }
+`);
+
 /** Fetches an instance's metrics for its charts. */
 export const InstanceMetrics = graphql(`
   query InstanceMetrics($id: ID!, $from: String, $points: Int) {
@@ -670,6 +681,7 @@ export const OneInstance = graphql(
         message
         volume {
           name
+          sizeGb
           deletedAt
         }
       }

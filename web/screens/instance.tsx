@@ -155,7 +155,11 @@ function Chosen(props: OverviewProps) {
   return read === null ? (
     <p class="quiet">{texts.moment}</p>
   ) : (
-    <Files id={id} volumes={read.volumes.map(({ path }) => path)} />
+    <Files
+      id={id}
+      volumes={read.volumes.map(({ path, volume }) => ({ path, sizeGb: volume.sizeGb }))}
+      diskGb={instance.diskGb}
+    />
   );
 }
 
