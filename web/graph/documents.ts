@@ -439,6 +439,7 @@ const InstanceFields = graphql(`
     diskPriceHr
     hostname
     createdAt
+    runningSince
     stoppedAt
     destroyedAt
     stopReason
