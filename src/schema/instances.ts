@@ -247,6 +247,11 @@ builder.prismaObjectFields(InstanceType, (t) => ({
     nullable: true,
     description: 'Minutes without a busy GPU and without connections after which it stops; null to keep running.',
   }),
+  runningSince: t.expose('runningSince', {
+    type: 'DateTime',
+    nullable: true,
+    description: 'First billed second of its current run; null unless it is running.',
+  }),
   stoppedAt: t.expose('stoppedAt', {
     type: 'DateTime',
     nullable: true,

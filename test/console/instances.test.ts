@@ -86,7 +86,7 @@ describe('the instance and money pages in Chromium', needs('chromium'), () => {
     const [machine] = [await here.cheapest('l40s')];
     const kept = (await owner.rest('POST', '/instances', { machine_id: machine, type: 'interruptible' })).body.id;
     await here.pages.with('/instances?show=history', owner, async ({ page, requests, complaints }) => {
-      const rows = () => page.getByRole('row').getByRole('link').allInnerTexts();
+      const rows = () => page.getByRole('row').getByRole('link').locator('.mono').allInnerTexts();
       await page.getByText('2 instances', { exact: true }).waitFor();
       expect(await rows()).toEqual([kept, destroyed]);
       await page.getByRole('combobox', { name: 'Status' }).selectOption('destroyed');

@@ -43,14 +43,17 @@ export function statusOf({ status, stopReason, runtime }: Pick<Instance, 'status
 export const runningFirst = (instances: readonly Instance[]): Instance[] =>
   instances.toSorted((one, other) => Number(other.status === 'RUNNING') - Number(one.status === 'RUNNING'));
 
-/** The badge's colour by state: green works, blue changes automatically, amber costs without working, red needs you. */
-export const TONES: Record<Status, '' | 'good' | 'pending' | 'warn' | 'bad'> = {
+/**
+ * The badge's colour by state: green works, blue changes automatically, amber costs without working, red needs you, and
+ * grey is over.
+ */
+export const TONES: Record<Status, 'final' | 'off' | 'good' | 'pending' | 'warn' | 'bad'> = {
   starting: 'pending',
   running: 'good',
   ended: 'warn',
   stopping: 'pending',
-  stopped: '',
+  stopped: 'off',
   unreachable: 'bad',
   failed: 'bad',
-  destroyed: '',
+  destroyed: 'final',
 };

@@ -54,6 +54,10 @@ export function localTime(at: number, now: number, hasSeconds = false): string {
 export const columnTime = (at: number, now: number): string =>
   (Math.abs(at - now) < YEAR_AFTER ? moment : date).format(new Date(at * 1_000));
 
+/** Formats the day of such a time, for narrow columns: "3 Dec", or "3 Dec 2025". */
+export const columnDay = (at: number, now: number): string =>
+  (Math.abs(at - now) < YEAR_AFTER ? dateOfYear : date).format(new Date(at * 1_000));
+
 const unbroken = (text: string): string => text.replaceAll(' ', '\u00a0');
 
 /** Formats a date such as 2026-11-27: "27 Nov 2026". */
@@ -162,6 +166,10 @@ export function duration(seconds: number): string {
     .filter((text) => text !== '')
     .join('\u00a0');
 }
+
+/** Formats how long something has been running, in whole minutes: "<1 min", "12 min", "4 d 3 h". */
+export const uptime = (seconds: number): string =>
+  seconds < MINUTE ? `<${texts.minutes(1)}` : duration(seconds - (seconds % MINUTE));
 
 /** Formats a countdown: "23:59:08". */
 export function hoursMinutesSeconds(seconds: number): string {

@@ -460,6 +460,7 @@ const InstanceFields = graphql(`
     diskPriceHr
     hostname
     createdAt
+    runningSince
     stoppedAt
     destroyedAt
     stopReason
@@ -619,6 +620,17 @@ export const Loads = graphql(`
   }
 `);
 
+/** Fetches how much of its disk an instance uses. */
+export const DiskUse = graphql(`
+  query DiskUse($id: ID!) {
+    instance(id: $id) {
+      load {
+        diskUsedBytes
+      }
+    }
+  }
+`);
+
 /** Fetches an instance's metrics for its charts. */
 export const InstanceMetrics = graphql(`
   query InstanceMetrics($id: ID!, $from: String, $points: Int) {
@@ -691,6 +703,7 @@ export const OneInstance = graphql(
         message
         volume {
           name
+          sizeGb
           deletedAt
         }
       }

@@ -81,7 +81,7 @@ const Find = () => (
 const SignOut = () => (
   <button type="button" class="sign-out" onClick={() => void signOut()}>
     <Icon name="log-out" />
-    {texts.signOut}
+    <span>{texts.signOut}</span>
   </button>
 );
 

@@ -1,6 +1,7 @@
 import { computed, untracked, useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
+import { isNamed, titleOf } from '../figures/instance-title.js';
 import { CENT } from '../figures/money.js';
 import { visible } from '../figures/visible.js';
 import { costNow, type Instance, rateOf } from '../state/account.js';
@@ -9,17 +10,25 @@ import { Amount, Rate } from './amount.js';
 import { ModelName } from './model-name.js';
 import { Status } from './status.js';
 
-/** The cells that all lists of instances share: name, status and GPUs. `children` follow the name. */
+/**
+ * The cells that all lists of instances share: name, status and GPUs. `children` follow the name. An instance without a
+ * name is shown by what it runs, with its id next to it.
+ */
 export function MainCells({ instance, children }: { instance: Instance; children?: ComponentChildren }) {
   const { id, name, numGpus, gpu, template } = instance;
+  const idText = <span class="mono quiet">{id}</span>;
   return (
     <>
       <th scope="row" class="i-name">
         <span class="name-line">
-          <a href={`/instances/${id}`} class={name === id ? 'id mono' : 'id'} title={visible(name)}>
-            {visible(name)}
+          <a
+            href={`/instances/${id}`}
+            class="id"
+            title={isNamed(instance) ? visible(name) : `${visible(template)}, ${id}`}
+          >
+            {visible(titleOf(instance))} {!isNamed(instance) && idText}
           </a>
-          {name !== id && <span class="id mono quiet">{id}</span>}
+          {isNamed(instance) && idText}
           {children}
         </span>
       </th>

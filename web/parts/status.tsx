@@ -8,10 +8,7 @@ export function Status({ instance }: { instance: Instance }) {
   const word = statusOf(instance);
   const details = [stopReason(instance), instance.runtime && runtimeText(instance.runtime)];
   return (
-    <span
-      class={`badge ${word === 'destroyed' ? 'final' : TONES[word]}`}
-      title={details.filter(Boolean).join(', ') || undefined}
-    >
+    <span class={`badge ${TONES[word]}`} title={details.filter(Boolean).join(', ') || undefined}>
       <span class="dot" aria-hidden="true" />
       {states[word]}
     </span>

@@ -2,18 +2,20 @@ import { useComputed, useSignal } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { encodePath, joinPath, stepsOf } from '../figures/path-bytes.js';
 import { fileSize } from '../figures/size.js';
-import { secondsOf } from '../figures/time.js';
+import { columnTime, exactTime, secondsOf } from '../figures/time.js';
 import { visible } from '../figures/visible.js';
+import { DiskUse } from '../graph/documents.js';
 import { createFolder, type FileEntry, fileAddress, remove } from '../graph/files.js';
 import { Dialog } from '../parts/dialog.js';
 import { FileChooser } from '../parts/file-chooser.js';
 import { Icon } from '../parts/icon.js';
-import { LocalTime } from '../parts/local-time.js';
 import { Menu, type MenuItem } from '../parts/menu.js';
 import { Empty, Failure } from '../parts/notice.js';
 import { usePageClass } from '../parts/use-page-class.js';
+import { serverNow } from '../state/clock.js';
 import { type FolderView, openFolder } from '../state/folder.js';
 import { go, query, setQuery, withQuery } from '../state/location.js';
+import { useRead } from '../state/read.js';
 import { download } from '../state/save-file.js';
 import { addUploads, MAX_UPLOADS, uploadsDone } from '../state/uploads.js';
 import { useWork } from '../state/work.js';
@@ -24,8 +26,9 @@ import { Uploads } from './uploads.js';
 
 interface Props {
   id: string;
-  /** The paths of the instance's volumes. */
-  volumes: readonly string[];
+  volumes: readonly { path: string; sizeGb: number }[];
+  /** Size of the instance's own disk. */
+  diskGb: number;
 }
 
 const WORKSPACE = '/workspace';
@@ -39,19 +42,21 @@ const FIND = 'find';
 type Order = 'name' | 'size' | 'modifiedAt';
 
 /** Shows a running instance's files, starting in the working folder or a volume. */
-export function Files({ id, volumes }: Props) {
+export function Files({ id, volumes, diskGb }: Props) {
   const view = useMemo(() => openFolder(id), [id]);
   const requested = query.value.get('path');
-  const places = [...new Set([WORKSPACE, ...volumes].map((path) => encodePath(path))), '/'];
+  const places = [...new Set([WORKSPACE, ...volumes.map(({ path }) => path)].map((path) => encodePath(path))), '/'];
   const kept = places.join(' ');
   useEffect(() => view.go(requested === null ? places : [requested]), [view, requested, kept]);
   useEffect(() => uploadsDone.subscribe(() => view.again()), [view]);
   useEffect(() => view.end, [view]);
   usePageClass('filled');
+  // The machine measures the disk of the working folder, which may be a volume.
+  const workspace = volumes.find(({ path }) => path === WORKSPACE);
   return (
     <div class="stack fills">
       <Uploads id={id} />
-      <FolderPanel id={id} view={view} places={places} />
+      <FolderPanel id={id} view={view} places={places} diskGb={workspace?.sizeGb ?? diskGb} />
     </div>
   );
 }
@@ -60,9 +65,11 @@ interface FolderProps {
   id: string;
   view: FolderView;
   places: readonly string[];
+  /** Size of the disk that contains the working folder. */
+  diskGb: number;
 }
 
-function FolderPanel({ id, view, places }: FolderProps) {
+function FolderPanel({ id, view, places, diskGb }: FolderProps) {
   const problem = useSignal<string | null>(null);
   const isOver = useSignal(false);
   const isCreating = useSignal(false);
@@ -106,6 +113,7 @@ function FolderPanel({ id, view, places }: FolderProps) {
         <div class="file-way">
           <Steps path={path} />
           {places.length > MAIN_PLACES && <Places places={places} />}
+          <FreeSpace id={id} diskGb={diskGb} />
         </div>
         <div class="search-field">
           <Icon name="search" />
@@ -181,6 +189,20 @@ function FolderPanel({ id, view, places }: FolderProps) {
         />
       )}
     </section>
+  );
+}
+
+const GB = 1_000_000_000;
+
+/** Shows how much of the disk is free, if the machine reports it. */
+function FreeSpace({ id, diskGb }: Pick<FolderProps, 'id' | 'diskGb'>) {
+  const used = useRead(DiskUse, { id }, uploadsDone).data.value?.instance?.load?.diskUsedBytes ?? null;
+  if (used === null) return null;
+  const all = diskGb * GB;
+  return (
+    <span class="file-free small quiet figure" title={texts.used(fileSize(used), fileSize(all))}>
+      {texts.free(fileSize(Math.max(0, all - used)))}
+    </span>
   );
 }
 
@@ -271,7 +293,7 @@ function Entries({ id, view, path, folder }: EntriesProps) {
           <tr>
             {heading('name', texts.columns.name)}
             {heading('size', texts.columns.size, true)}
-            {heading('modifiedAt', texts.columns.modifiedAt)}
+            {heading('modifiedAt', texts.columns.modifiedAt, true)}
             <th scope="col">
               <span class="hidden">{texts.columns.actions}</span>
             </th>
@@ -376,8 +398,12 @@ function Entry({ id, path, entry, onRemove }: EntryProps) {
       ) : (
         <td class="no-card" />
       )}
-      <td class="nowrap quiet" data-label={texts.columns.modifiedAt}>
-        {modifiedAt !== null && <LocalTime at={secondsOf(modifiedAt)} />}
+      <td class="number quiet" data-label={texts.columns.modifiedAt}>
+        {modifiedAt !== null && (
+          <time dateTime={modifiedAt} title={exactTime(secondsOf(modifiedAt))}>
+            {columnTime(secondsOf(modifiedAt), serverNow.peek())}
+          </time>
+        )}
       </td>
       <td class="number entry-menu">
         <Menu label={house.actionsOf(shown)} items={items} />

@@ -2,7 +2,7 @@ import { untracked, useSignal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
 import { requirementsOf } from '../figures/labels.js';
 import { micro } from '../figures/money.js';
-import { columnTime, duration, exactTime, secondsOf } from '../figures/time.js';
+import { columnDay, columnTime, exactTime, secondsOf, uptime } from '../figures/time.js';
 import { visible } from '../figures/visible.js';
 import { InstanceHistory } from '../graph/documents.js';
 import { send } from '../graph/send.js';
@@ -144,10 +144,11 @@ function Rows({ rows, hasMore }: { rows: readonly Instance[]; hasMore: boolean }
           </MainCells>
           <td class="i-from figure">
             <time dateTime={instance.createdAt} title={exactTime(secondsOf(instance.createdAt))}>
-              <Rented at={secondsOf(instance.createdAt)} />
+              <span class="past-time">{columnTime(secondsOf(instance.createdAt), serverNow.peek())}</span>
+              <span class="past-day">{columnDay(secondsOf(instance.createdAt), serverNow.peek())}</span>
             </time>
           </td>
-          <td class="i-ran number">{duration(untracked(() => ranFor(instance)))}</td>
+          <td class="i-ran number">{uptime(untracked(() => ranFor(instance)))}</td>
           <td class="i-rate number">
             <Rate of={micro(instance.priceHr)} />
           </td>
@@ -161,17 +162,6 @@ function Rows({ rows, hasMore }: { rows: readonly Instance[]; hasMore: boolean }
   );
 }
 
-/** Shows when an instance was rented. A phone only has room for the day. */
-function Rented({ at }: { at: number }) {
-  const [day, ...time] = columnTime(at, serverNow.peek()).split(', ');
-  return (
-    <>
-      {day}
-      {time.length > 0 && <span class="past-time">, {time}</span>}
-    </>
-  );
-}
-
 /** The last row, with the sums of the columns. */
 function Total({ of: rows, hasMore }: { of: readonly Instance[]; hasMore: boolean }) {
   return (
@@ -182,7 +172,7 @@ function Total({ of: rows, hasMore }: { of: readonly Instance[]; hasMore: boolea
       <td class="i-status" />
       <td class="i-gpus" />
       <td class="i-from" />
-      <td class="i-ran number">{duration(untracked(() => rows.reduce((total, one) => total + ranFor(one), 0)))}</td>
+      <td class="i-ran number">{uptime(untracked(() => rows.reduce((total, one) => total + ranFor(one), 0)))}</td>
       <td class="i-rate" />
       <td class="i-cost number" data-unit="USD">
         <Amount of={untracked(() => rows.reduce((total, one) => total + costNow(one), 0n))} />

@@ -4,6 +4,7 @@ import { useMemo } from 'preact/hooks';
 import { requirementsOf } from '../figures/labels.js';
 import { CENT } from '../figures/money.js';
 import { statusOf, TONES } from '../figures/status.js';
+import { exactTime, secondsOf, uptime } from '../figures/time.js';
 import { visible } from '../figures/visible.js';
 import { Amount, Rate } from '../parts/amount.js';
 import { Icon } from '../parts/icon.js';
@@ -15,6 +16,7 @@ import { Empty } from '../parts/notice.js';
 import type { Options } from '../parts/query-fields.js';
 import { RowGroups } from '../parts/row-groups.js';
 import { costNow, type Instance, rateOf } from '../state/account.js';
+import { serverNow } from '../state/clock.js';
 import {
   countsOf,
   filteredInstances,
@@ -86,9 +88,7 @@ export function InstanceList({ instances }: { instances: readonly Instance[] }) 
     <section class="panel instance-list" aria-label={texts.activeOnes}>
       <InstanceToolbar search={search} {...choices} orders={ORDERS} names={FILTERS}>
         <span class="list-count quiet small" role="status">
-          {found.length === instances.length
-            ? texts.count(instances.length)
-            : texts.found(found.length, instances.length)}
+          {texts.summary(found.length, instances.length, runningGpusOf(found))}
         </span>
         <div class="list-menu">
           <Menu
@@ -145,10 +145,15 @@ export function InstanceList({ instances }: { instances: readonly Instance[] }) 
 }
 
 /** The orders to choose from on a phone. */
-const ORDERS: Options = (['name', 'status', 'rate', 'cost'] as const).map((column) => [
+const ORDERS: Options = (['name', 'status', 'uptime', 'rate', 'cost'] as const).map((column) => [
   `${SORTS[column] ? '-' : ''}${column}`,
   texts.columns[column],
 ]);
+
+const isRunning = (instance: Instance): boolean => statusOf(instance) === 'running';
+
+const runningGpusOf = (instances: readonly Instance[]): number =>
+  instances.reduce((total, instance) => total + (isRunning(instance) ? instance.numGpus : 0), 0);
 
 /** The states that have a tab. */
 const HAVE_TABS: ReadonlySet<string> = new Set(['running', 'stopped']);
@@ -214,6 +219,7 @@ function Rows({ instances, filter, chosen, isSelecting, onChoose, onToggle, onEd
           <SortHeading of="status" filter={filter} />
           <SortHeading of="gpus" filter={filter} />
           <SortHeading of="load" filter={filter} />
+          <SortHeading of="uptime" filter={filter} />
           <SortHeading of="location" filter={filter} />
           <SortHeading of="rate" filter={filter} />
           <SortHeading of="cost" filter={filter} />
@@ -252,9 +258,10 @@ function Total({ of: instances }: { of: readonly Instance[] }) {
         <th scope="row" class="i-name">
           {texts.totalWithoutVolumes}
         </th>
-        <td class="i-status">{texts.runningOf(instances.filter((one) => statusOf(one) === 'running').length)}</td>
+        <td class="i-status">{texts.runningOf(instances.filter(isRunning).length)}</td>
         <td class="i-gpus">{texts.gpusOf(instances.reduce((total, { numGpus }) => total + numGpus, 0))}</td>
         <td class="i-load" />
+        <td class="i-uptime" />
         <td class="i-location" />
         <td class="i-rate number" data-unit="USD/h">
           <Rate of={sum(rateOf)} />
@@ -268,14 +275,17 @@ function Total({ of: instances }: { of: readonly Instance[] }) {
   );
 }
 
+/** The columns whose values are right-aligned. */
+const NUMBERS: ReadonlySet<Sort> = new Set(['uptime', 'rate', 'cost']);
+
 /** A column's heading, which sorts the list. */
 function SortHeading({ of: column, filter }: { of: Sort; filter: InstanceFilter }) {
   const isSorted = filter.sort === column;
-  const isNumber = column === 'rate' || column === 'cost';
   return (
     <th
       scope="col"
-      class={`i-${column} ${isNumber ? 'number' : ''}`}
+      class={`i-${column} ${NUMBERS.has(column) ? 'number' : ''}`}
+      title={column === 'uptime' ? texts.uptimeMeans : undefined}
       aria-sort={isSorted ? (filter.isDescending ? 'descending' : 'ascending') : undefined}
     >
       <button
@@ -320,6 +330,7 @@ class Row extends Component<RowProps> {
           <RowLabels labels={instance.labels} />
         </MainCells>
         <LoadCell instance={instance} />
+        <Uptime since={instance.runningSince} />
         <Location code={instance.region} />
         <RateCell instance={instance} />
         <CostCell instance={instance} />
@@ -329,6 +340,20 @@ class Row extends Component<RowProps> {
       </tr>
     );
   }
+}
+
+/** The cell with the time since the start of the current run, which is empty if there is none. */
+function Uptime({ since }: { since: string | null }) {
+  // It is drawn again once per minute.
+  const text = useMemo(
+    () => computed(() => (since === null ? '' : uptime(serverNow.value - secondsOf(since)))),
+    [since],
+  ).value;
+  return (
+    <td class="i-uptime number" title={since === null ? undefined : texts.runningSince(exactTime(secondsOf(since)))}>
+      {text}
+    </td>
+  );
 }
 
 const Location = ({ code }: { code: string }) => (

@@ -1,5 +1,6 @@
 import { visible } from '../figures/visible.js';
 import { actionItem } from '../parts/actions.js';
+import { copyIdItem } from '../parts/copy-id.js';
 import { Menu, type MenuItem } from '../parts/menu.js';
 import type { Instance } from '../state/account.js';
 import { deployAgain } from '../state/deploy-again.js';
@@ -25,9 +26,10 @@ export function InstanceMenu({ instance, onEditLabels }: Props) {
       runtime !== null && { name: texts.terminal, icon: 'square-terminal', onChoose: open('terminal') },
     isLive && runtime !== null && { name: texts.log, icon: 'file-text', onChoose: open('log') },
     isLive && actionItem(instance, status === 'RUNNING' ? 'STOP' : 'START'),
-    { name: launch.again, icon: 'copy', onChoose: () => void deployAgain(id) },
+    { name: launch.again, icon: 'rocket', onChoose: () => void deployAgain(id) },
     isLive &&
       onEditLabels !== undefined && { name: texts.editLabels, icon: 'tag', onChoose: () => onEditLabels(instance) },
+    copyIdItem(id),
     isLive && actionItem(instance, 'DESTROY'),
   ];
   return <Menu label={house.actionsOf(name)} items={items.filter((item) => item !== false)} />;

@@ -4,6 +4,7 @@ import { statusOf } from '../figures/status.js';
 import { visible } from '../figures/visible.js';
 import { OneInstance } from '../graph/documents.js';
 import { actionItem } from '../parts/actions.js';
+import { copyIdItem } from '../parts/copy-id.js';
 import { Icon } from '../parts/icon.js';
 import { loaded } from '../parts/loaded.js';
 import { Menu, type MenuItem } from '../parts/menu.js';
@@ -16,7 +17,6 @@ import { modelName, regionName, useSheet } from '../state/market.js';
 import type { Action } from '../state/pending-action.js';
 import { useRead } from '../state/read.js';
 import { useTitle } from '../state/title.js';
-import { say } from '../state/toasts.js';
 import { texts as house } from '../texts/en/house.js';
 import { texts } from '../texts/en/instance.js';
 import { texts as launch } from '../texts/en/launch.js';
@@ -85,16 +85,8 @@ export function InstanceScreen({ id }: { id: string }) {
 /** The button that stops or starts the instance, and the menu with its other actions. */
 function HeadActions({ instance, start }: Pick<OverviewProps, 'instance' | 'start'>) {
   const { id, status } = instance;
-  const copyId = () =>
-    (navigator.clipboard?.writeText(id) ?? Promise.reject()).then(
-      () => say(texts.idCopied(id)),
-      () => say(house.copyYourself, { isBad: true }),
-    );
   const again = () => void deployAgain(id);
-  const items: MenuItem[] = [
-    { name: launch.again, icon: 'rocket', onChoose: again },
-    { name: texts.copyId, icon: 'copy', onChoose: () => void copyId() },
-  ];
+  const items: MenuItem[] = [{ name: launch.again, icon: 'rocket', onChoose: again }, copyIdItem(id)];
   const item = (action: Action) => actionItem(instance, action, start?.refusal?.message ?? null);
   const main = item(status === 'RUNNING' ? 'STOP' : 'START');
   const isEnded = status === 'DESTROYED';
@@ -155,7 +147,11 @@ function Chosen(props: OverviewProps) {
   return read === null ? (
     <p class="quiet">{texts.moment}</p>
   ) : (
-    <Files id={id} volumes={read.volumes.map(({ path }) => path)} />
+    <Files
+      id={id}
+      volumes={read.volumes.map(({ path, volume }) => ({ path, sizeGb: volume.sizeGb }))}
+      diskGb={instance.diskGb}
+    />
   );
 }
 

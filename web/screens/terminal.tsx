@@ -98,7 +98,7 @@ export function Terminals({ id, user }: Props) {
         />
         <button
           type="button"
-          class="ghost"
+          class="ghost terminal-full"
           aria-label={texts.fullScreen}
           title={texts.fullScreen}
           aria-pressed={isFull}
@@ -222,7 +222,8 @@ const PHONE_KEY_LABELS: readonly (readonly [PhoneKey, string])[] = [
 /** Offers the keys that a phone's keyboard lacks or hides. Ctrl applies to the next key. */
 function PhoneKeys({ of }: { of: TerminalSession }) {
   return (
-    <div class="terminal-phone-keys" role="toolbar" aria-label={texts.phoneKeys}>
+    // biome-ignore lint/a11y/useSemanticElements: these are no fields
+    <div class="terminal-phone-keys" role="group" aria-label={texts.phoneKeys}>
       <button
         type="button"
         aria-pressed={of.isCtrl.value}

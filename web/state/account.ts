@@ -1,6 +1,7 @@
 import { computed, effect, signal, untracked } from '@preact/signals';
 import type { ResultOf } from 'gql.tada';
 import { accrued, type Micro, micro } from '../figures/money.js';
+import { newestLoads } from '../figures/newest-loads.js';
 import { secondsOf } from '../figures/time.js';
 import { visible } from '../figures/visible.js';
 import { AccountChanged, Loads, Settle } from '../graph/documents.js';
@@ -52,7 +53,7 @@ export const loads = signal<ReadonlyMap<string, Load>>(new Map());
 const LOAD_SECONDS = 70;
 
 function takeLoads(samples: readonly { instanceId: string; load: Load }[]): void {
-  loads.value = new Map([...loads.value, ...samples.map(({ instanceId, load }) => [instanceId, load] as const)]);
+  loads.value = newestLoads(loads.value, samples);
 }
 
 /** Reads the newest samples, so that a list doesn't have to wait for the next ones. */

@@ -1,5 +1,7 @@
+import { titleOf } from '../figures/instance-title.js';
 import { hasLabels, requirementsOf } from '../figures/labels.js';
 import { runningFirst, type Status, statusOf, TONES } from '../figures/status.js';
+import { secondsOf } from '../figures/time.js';
 import type { Instance } from './account.js';
 
 /** The columns that a list of instances can be sorted by, each with whether it starts with the highest value. */
@@ -8,6 +10,7 @@ export const SORTS = {
   status: false,
   gpus: true,
   load: true,
+  uptime: true,
   location: false,
   rate: true,
   cost: true,
@@ -102,7 +105,7 @@ type Key = string | number | bigint;
 function keyOf(instance: Instance, sort: Sort, shown: Shown): Key {
   switch (sort) {
     case 'name':
-      return instance.name;
+      return `${titleOf(instance)} ${instance.id}`;
     case 'status':
       return statusOf(instance);
     case 'gpus':
@@ -110,6 +113,9 @@ function keyOf(instance: Instance, sort: Sort, shown: Shown): Key {
     case 'load':
       // An unknown load is lower than any known one.
       return shown.load(instance.id) ?? -1;
+    case 'uptime':
+      // A stopped instance has run for a shorter time than any other.
+      return instance.runningSince === null ? -Number.MAX_VALUE : -secondsOf(instance.runningSince);
     case 'location':
       return shown.location(instance.region);
     default:

@@ -20,13 +20,24 @@ const instance = (id: string, changes: object = {}): Instance =>
     numGpus: 1,
     region: 'us-tx',
     template: 'pytorch',
+    runningSince: '2026-11-27T12:00:00Z',
     ...changes,
   }) as unknown as Instance;
 
 const ALL = [
   instance('i-3', { name: 'train-10', gpu: 'rtx-4090', numGpus: 8, labels: { team: 'vision', stage: 'test' } }),
-  instance('i-2', { name: 'train-9', status: 'STOPPED', labels: { team: 'nlp' }, region: 'de-fra' }),
-  instance('i-1', { template: 'ghcr.io/acme/serve:1.2', runtime: { phase: 'PULLING', reachable: true } }),
+  instance('i-2', {
+    name: 'train-9',
+    status: 'STOPPED',
+    runningSince: null,
+    labels: { team: 'nlp' },
+    region: 'de-fra',
+  }),
+  instance('i-1', {
+    template: 'ghcr.io/acme/serve:1.2',
+    runtime: { phase: 'PULLING', reachable: true },
+    runningSince: '2026-11-26T12:00:00Z',
+  }),
 ];
 
 const RATES: Record<string, bigint> = { 'i-3': 5n, 'i-2': 1n, 'i-1': 5n };
@@ -67,11 +78,13 @@ describe('the filter of instances', () => {
   });
 
   it.each([
+    // An instance without a name is sorted by what it runs.
     ['name', 'i-1 i-2 i-3'],
     ['-name', 'i-3 i-2 i-1'],
     ['status', 'i-3 i-1 i-2'],
     ['-gpus', 'i-3 i-2 i-1'],
     ['-load', 'i-1 i-3 i-2'],
+    ['-uptime', 'i-1 i-3 i-2'],
     ['location', 'i-3 i-1 i-2'],
     ['-rate', 'i-3 i-1 i-2'],
     ['-cost', 'i-2 i-3 i-1'],

@@ -81,6 +81,23 @@ describe('state transitions', () => {
     expect(await stateOf(renter, id)).toBe(next ?? state);
   });
 
+  it('set runningSince on each start and clear it on a stop', async () => {
+    const renter = await service.renter();
+    const id = await deployed(renter, await service.machine());
+    const start = service.clock.now();
+    const seconds = async () => {
+      const { data } = (await renter.graphql(`{ instance(id: "${id}") { runningSince } }`)).body;
+      return data.instance.runningSince && Date.parse(data.instance.runningSince) / 1000 - Number(start);
+    };
+    expect(await seconds()).toBe(0);
+    service.clock.advance(10);
+    await act(renter, id, 'stop');
+    expect(await seconds()).toBeNull();
+    service.clock.advance(10);
+    await act(renter, id, 'start');
+    expect(await seconds()).toBe(20);
+  });
+
   it('clear stopped_at on a start, set it on each stop and keep it on a destroy', async () => {
     const renter = await service.renter();
     const id = await deployed(renter, await service.machine());

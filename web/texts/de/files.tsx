@@ -13,6 +13,8 @@ export const texts: typeof english = {
   reading: 'Ordner wird geladen …',
   folder: 'Ordner',
   places: 'Gehe zu',
+  free: (size) => `${size} frei`,
+  used: (used, all) => `${used} von ${all} belegt`,
   root: 'Stammverzeichnis',
   workspace: 'Workspace',
   dropHint: 'Dateien zum Hochladen hier ablegen',

@@ -66,8 +66,6 @@ export const texts: typeof english = {
   ended: 'Der Befehl ist beendet',
   endedHint: (exitCode) =>
     `${exitCode === null ? '' : `Exit-Code ${exitCode}. `}Die GPUs werden berechnet, bis Sie die Instanz anhalten.`,
-  copyId: 'ID kopieren',
-  idCopied: (id) => `${id} kopiert.`,
   endsBy: 'Endet automatisch',
   noEnd: 'Nie',
   edit: 'Limits bearbeiten',

@@ -6,7 +6,7 @@ export const texts: typeof english = {
   historyTitle: 'Mietverlauf',
   tabs: 'Ansichten',
   all: 'Alle',
-  running: 'Läuft',
+  running: 'Laufend',
   stopped: 'Angehalten',
   history: 'Verlauf',
   reading: 'Ihre Instanzen werden geladen …',
@@ -27,8 +27,14 @@ export const texts: typeof english = {
   filters: 'Filter',
   clear: 'Filter entfernen',
   withCount: (name, count) => `${name} (${number(count)})`,
-  count: (count) => plural(count, { one: '1 Instanz', other: `${number(count)} Instanzen` }),
-  found: (count, all) => `${number(count)} von ${number(all)} Instanzen`,
+  summary: (found, all, runningGpus) => {
+    const count =
+      found < all
+        ? `${number(found)} von ${number(all)} Instanzen`
+        : plural(all, { one: '1 Instanz', other: `${number(all)} Instanzen` });
+    const gpus = plural(runningGpus, { one: '1 laufende GPU', other: `${number(runningGpus)} laufende GPUs` });
+    return runningGpus === 0 ? count : `${count} · ${gpus}`;
+  },
   noneFound: 'Keine passenden Instanzen',
   noneFoundHint: 'Entfernen Sie einen Filter oder suchen Sie nach etwas anderem.',
 
@@ -37,6 +43,7 @@ export const texts: typeof english = {
     status: 'Zustand',
     gpus: 'GPUs',
     load: 'Auslastung',
+    uptime: 'Laufzeit',
     location: 'Standort',
     rate: 'USD/h',
     cost: 'Kosten (USD)',
@@ -47,7 +54,9 @@ export const texts: typeof english = {
   list: 'diese Liste',
   total: 'Summe',
   totalWithoutVolumes: 'Summe ohne Volumes',
-  runningOf: (count) => plural(count, { one: '1 läuft', other: `${number(count)} laufen` }),
+  runningOf: (count) => `${number(count)} laufend`,
   gpusOf: (count) => plural(count, { one: '1 GPU', other: `${number(count)} GPUs` }),
+  uptimeMeans: 'Seit dem letzten Start',
+  runningSince: (time) => `Läuft seit ${time}`,
   noAgent: 'Kein Host-Agent: Die Maschine meldet keine Auslastung',
 };

@@ -11,6 +11,8 @@ export const texts = {
   reading: 'Loading folder …',
   folder: 'Folder',
   places: 'Go to',
+  free: (size: string) => `${size} free`,
+  used: (used: string, all: string) => `${used} of ${all} used`,
   root: 'Root folder',
   workspace: 'Workspace',
   dropHint: 'Drop files here to upload them',

@@ -2,6 +2,8 @@
 export const texts = {
   terminal: 'Open terminal',
   log: 'Log',
+  copyId: 'Copy ID',
+  idCopied: (id: string) => `${id} copied.`,
   editLabels: 'Edit labels …',
   labelsOf: (name: string) => `Labels of ${name}`,
   labels: 'Labels, separated by commas',

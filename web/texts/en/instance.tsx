@@ -65,8 +65,6 @@ export const texts = {
   ended: 'The command has ended',
   endedHint: (exitCode: number | null) =>
     `${exitCode === null ? '' : `Exit code ${exitCode}. `}The GPUs are billed until you stop the instance.`,
-  copyId: 'Copy ID',
-  idCopied: (id: string) => `${id} copied.`,
   endsBy: 'Ends automatically',
   noEnd: 'Never',
   edit: 'Edit limits',

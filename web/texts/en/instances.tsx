@@ -28,8 +28,13 @@ export const texts = {
   filters: 'Filters',
   clear: 'Clear filters',
   withCount: (name: string, count: number) => `${name} (${number(count)})`,
-  count: (count: number) => plural(count, { one: '1 instance', other: `${number(count)} instances` }),
-  found: (count: number, all: number) => `${number(count)} of ${number(all)} instances`,
+  summary: (found: number, all: number, runningGpus: number): string => {
+    const count =
+      found < all
+        ? `${number(found)} of ${number(all)} instances`
+        : plural(all, { one: '1 instance', other: `${number(all)} instances` });
+    return runningGpus === 0 ? count : `${count} · ${texts.gpusOf(runningGpus)} running`;
+  },
   noneFound: 'No matching instances',
   noneFoundHint: 'Remove a filter or search for something else.',
 
@@ -38,6 +43,7 @@ export const texts = {
     status: 'Status',
     gpus: 'GPUs',
     load: 'Load',
+    uptime: 'Uptime',
     location: 'Location',
     rate: 'USD/h',
     cost: 'Cost (USD)',
@@ -50,5 +56,7 @@ export const texts = {
   totalWithoutVolumes: 'Total, without volumes',
   runningOf: (count: number) => `${number(count)} running`,
   gpusOf: (count: number) => plural(count, { one: '1 GPU', other: `${number(count)} GPUs` }),
+  uptimeMeans: 'Since the last start',
+  runningSince: (time: string) => `Running since ${time}`,
   noAgent: 'No host agent: the machine reports no load',
 };
