@@ -18,6 +18,9 @@ async function freeOf(page: Page, name: RegExp): Promise<number> {
   return Number(/(\d+)\s+free/.exec(card ?? '')?.[1]);
 }
 
+/** Returns a model's name without the version of its socket, which short names omit. */
+const short = (name: string): string => name.replace(/SXM\d/, 'SXM');
+
 describe('the market page in Chromium', needs('chromium'), () => {
   beforeAll(async () => {
     here = await OpenConsole.shared();
@@ -75,7 +78,7 @@ describe('the market page in Chromium', needs('chromium'), () => {
       expect(shown).toHaveLength(tiers.length);
       for (const [place, tier] of tiers.entries()) {
         const lines = shown[place]!.split(/\s*\n\s*/);
-        const model = pricing.data.find((each: Priced) => each.name.replace(/SXM\d/, 'SXM') === lines[0]);
+        const model = pricing.data.find((each: Priced) => short(each.name) === short(lines[0]!));
         expect(model.tier).toBe(tier);
         slugs.push(model.slug);
         expect(lines.join(' ')).toContain(`${model.pricePerGpuHour.onDemand.toFixed(2)} USD per GPU-hour`);
@@ -220,7 +223,7 @@ describe('the market page in Chromium', needs('chromium'), () => {
     }));
 
   it('shows equal machines in one row, which opens without hiding selected ones', () =>
-    here.pages.with(`${ALL}&gpu=t4`, null, async ({ page, complaints }) => {
+    here.pages.with(`${ALL}&gpu=h100-sxm&region=us-tx`, null, async ({ page, complaints }) => {
       const rows = page.locator('.offer');
       const toggle = page.getByRole('button', { name: /^×\d+ available like m-/ }).first();
       await toggle.waitFor();

@@ -1,4 +1,4 @@
-/** What a list shows of an offer, apart from the hardware around its GPUs. */
+/** The parts of an offer that a list shows, apart from the hardware around its GPUs. */
 interface Listed {
   gpu: string;
   numGpus: number;
