@@ -60,7 +60,7 @@ describe('amounts in whole cents', () => {
       [-5_000n, [-5_000n, 123_456n, -1n]],
     ];
     for (const [before, changes] of cases) {
-      const after = changes.reduce((sum, change) => sum + change, before);
+      const after = changes.reduce<bigint>((sum, change) => sum + change, before);
       const shown = inCentsBetween(before, after, changes);
       const floor = (amount: bigint) => amount - (((amount % 10_000n) + 10_000n) % 10_000n);
       expect(shown.reduce((sum, change) => sum + change, floor(before))).toBe(floor(after));
