@@ -253,13 +253,15 @@ function figureOf({ kind, ratePerHour, amount, sizeBytes }: TimelineEntry): stri
   if (ratePerHour !== null) return texts.hourly(rate(micro(ratePerHour)));
   if (sizeBytes !== null) return fileSize(sizeBytes);
   if (amount === null) return null;
-  return kind === 'CREDITED' ? texts.returned(sum(micro(amount))) : texts.cost(sum(micro(amount)));
+  const usd = sum(micro(amount));
+  return texts.cost(kind === 'CREDITED' && !usd.startsWith('<') ? `+${usd}` : usd);
 }
 
 /** Returns why an entry happened and what it concerns, as briefly as possible. */
 function detailsOf({ kind, stopReason, hostFault, seconds, asked }: TimelineEntry): string[] {
   const details: string[] = [];
-  if (stopReason !== null) details.push(reasonText(stopReason));
+  // The key that requested a stop says the same.
+  if (stopReason !== null && (stopReason !== 'USER' || asked === null)) details.push(reasonText(stopReason));
   if (hostFault === true) details.push(texts.hostFault);
   if (kind === 'GPU_MISSING') details.push(texts.notBilled);
   if (seconds !== null) details.push(kind === 'CREDITED' ? duration(seconds) : texts.ran(duration(seconds)));

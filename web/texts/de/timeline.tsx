@@ -36,7 +36,6 @@ export const texts: typeof english = {
   },
   hourly: (usd) => `${usd} USD/h`,
   cost: (usd) => `${usd} USD`,
-  returned: (usd) => `+${usd} USD`,
   ran: (time) => `lief ${time}`,
   port: (port) => `Port ${port}`,
   movedTo: (id) => `nach ${id}`,

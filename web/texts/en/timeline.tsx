@@ -35,7 +35,6 @@ export const texts = {
   },
   hourly: (usd: string) => `${usd} USD/h`,
   cost: (usd: string) => `${usd} USD`,
-  returned: (usd: string) => `+${usd} USD`,
   ran: (time: string) => `ran for ${time}`,
   port: (port: string) => `port ${port}`,
   movedTo: (id: string) => `to ${id}`,
