@@ -17,7 +17,7 @@ const idOf = (sequence: number) => `i-${sequence.toString(16).padStart(8, '0')}`
 const [NEWEST, OLDEST] = [idOf(MAX_LIVE_INSTANCES), idOf(1)];
 
 const rows = (page: Page) => page.locator('tbody tr');
-const row = (page: Page, id: string) => rows(page).filter({ has: page.getByRole('link', { name: id, exact: true }) });
+const row = (page: Page, id: string) => rows(page).filter({ has: page.getByRole('link', { name: id }) });
 const showPart = (page: Page, share: number) =>
   page.evaluate((part) => scrollTo(0, document.documentElement.scrollHeight * part), share);
 
