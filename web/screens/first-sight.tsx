@@ -70,7 +70,9 @@ function Leading({ trends }: { trends: Trends }) {
         return (
           <li key={slug} class="panel">
             <div class="row between">
-              <h2>{name}</h2>
+              <h2>
+                <ModelName name={name} />
+              </h2>
               <span class="badge">{vramGb} GB</span>
             </div>
             <p class="leading-price">

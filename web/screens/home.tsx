@@ -10,6 +10,7 @@ import { CostCell, MainCells, RateCell } from '../parts/instance-cells.js';
 import { LoadCell, useLoads } from '../parts/load-figure.js';
 import { loaded } from '../parts/loaded.js';
 import { LocalTime } from '../parts/local-time.js';
+import { ModelName } from '../parts/model-name.js';
 import { MoneyFigures } from '../parts/money-figures.js';
 import { Failure } from '../parts/notice.js';
 import { contactUrl, OperatorContact } from '../parts/operator-contact.js';
@@ -346,7 +347,9 @@ function Suggested({ hasCredit }: { hasCredit: boolean }) {
         {shown.map(({ slug, name, vramGb, availableGpus, pricePerGpuHour }) => (
           <li key={slug}>
             <a href={`/${hasCredit ? 'deploy' : 'machines'}?gpu=${slug}`}>
-              <strong>{name}</strong>
+              <strong>
+                <ModelName name={name} />
+              </strong>
               <span class="small quiet">{texts.model(vramGb, availableGpus)}</span>
               <span class="headline">
                 <Amount of={micro(pricePerGpuHour.onDemand)} unit="USD/h" />

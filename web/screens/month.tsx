@@ -3,6 +3,7 @@ import { micro } from '../figures/money.js';
 import { monthRows, totalOf } from '../figures/month.js';
 import { monthEnd, secondsOf } from '../figures/time.js';
 import { Amount, Rate } from '../parts/amount.js';
+import { shortName } from '../parts/model-name.js';
 import { Empty } from '../parts/notice.js';
 import { Table } from '../parts/table.js';
 import { rateOf } from '../state/account.js';
@@ -111,7 +112,7 @@ function Sums({
   const spentShown = shownOf(parts.map(({ spent }) => spent));
   const forecastShown = shownOf(parts.map(({ forecast }) => forecast));
   const all = [
-    ...rows.map((row) => ({ ...row, key: by === 'model' ? modelName(row.key) : row.key })),
+    ...rows.map((row) => ({ ...row, key: by === 'model' ? shortName(modelName(row.key)) : row.key })),
     ...rest,
     { key: texts.total, ...total },
   ];

@@ -4,6 +4,7 @@ import { utcDay } from '../figures/time.js';
 import { Amount } from '../parts/amount.js';
 import { Bars } from '../parts/bars.js';
 import { Fold } from '../parts/fold.js';
+import { shortName } from '../parts/model-name.js';
 import { Empty } from '../parts/notice.js';
 import { Table } from '../parts/table.js';
 import { firstOfDays } from '../state/clock.js';
@@ -77,7 +78,7 @@ function Chart({ spent, models }: { spent: Spent; models: readonly string[] }) {
   });
   const key = Array.from({ length: NAMED + 1 }, (_, index) => ({
     index,
-    name: index === NAMED ? texts.others : modelName(named[index] ?? ''),
+    name: index === NAMED ? texts.others : shortName(modelName(named[index] ?? '')),
     amount: days.reduce((total, { parts }) => total + parts[index]!, 0n),
   })).filter(({ amount }) => amount > 0n);
   const isInTable = key.every(({ index }) => index < models.length || index === NAMED);
