@@ -70,10 +70,10 @@ describe("the operator's name, accent, logo and contact", needs('chromium'), () 
     await here.pages.with('/', owner, async ({ page }) => {
       const steps = page.getByRole('region', { name: 'First steps' });
       await steps.getByText('0 of 2 done').waitFor();
-      const href = await steps.getByRole('link', { name: 'Ask for credit' }).getAttribute('href');
+      const href = await steps.getByRole('link', { name: 'Request credit' }).getAttribute('href');
       expect(href).toBe(`mailto:a%2Bb%3Fcc%3Dx@example.com?subject=Credit%20for%20account%20${owner.accountId}`);
       await steps.getByRole('link', { name: CONTACT }).waitFor();
-      expect(await page.locator('main .primary').allInnerTexts()).toEqual(['Ask for credit']);
+      expect(await page.locator('main .primary').allInnerTexts()).toEqual(['Request credit']);
       await page.goto(`${here.gateway.address}/billing`);
       expect(await page.locator('main').getByRole('link', { name: CONTACT }).getAttribute('href')).toBe(href);
     });

@@ -31,7 +31,7 @@ describe('the Home screen', needs('chromium'), () => {
       const steps = page.getByRole('region', { name: 'First steps' });
       const doneSteps = () => steps.getByRole('heading', { name: /, done$/ }).count();
       // This gateway accepts no payments, so there is no form to add credit.
-      await steps.getByText('Ask the operator for credit').waitFor();
+      await steps.getByText('Request credit from the operator').waitFor();
       await steps.getByText(owner.accountId).waitFor();
       await steps.getByText('0 of 3 done').waitFor();
       await steps.getByRole('button', { name: 'Copy account id' }).waitFor();

@@ -41,7 +41,7 @@ describe('a top-up in the console on a real Litecoin chain', needs('chromium', '
   it('is paid by QR code and tracked on screen until it is credited', async () => {
     const owner = await shop.gateway.renter('0');
     await pages.with('/billing', owner, async ({ page, complaints }) => {
-      await page.getByText('Nothing is being billed right now').waitFor();
+      await page.getByText('nothing running').waitFor();
       const dialog = await ask(page, '50');
       await dialog.getByText('waiting for payment').waitFor();
       await dialog.getByText('0.625 LTC').first().waitFor();

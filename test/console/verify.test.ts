@@ -114,7 +114,7 @@ describe('the statement', needs('chromium'), () => {
       await give(page, [signed], 'Nothing is wrong, but something can’t be checked');
       await page.getByText("signature can't be checked: no keys were given", { exact: true }).first().waitFor();
       await give(page, proofs, 'Everything verifies: 1 statement, 1 key');
-      await page.getByText(/covered up to link \d+ by root \d+/).waitFor();
+      await page.getByText(/in the public log up to entry [\d,]+, root \d+/).waitFor();
       await expectSound(page);
       expect(await unreachedByKeyboard(page)).toEqual([]);
 

@@ -16,9 +16,9 @@ const NEAR_PX = 24;
 /** Whether the user wants to see times. The choice lasts as long as the page is open. */
 const hasTimes = signal(false);
 
-/** The choice to wrap lines is kept in the browser. At first, lines are wrapped except on a phone. */
+/** The choice to wrap lines is kept in the browser. */
 const WRAP = 'log-wrap';
-const isWrapped = signal((keptChoice(WRAP) ?? (matchMedia('(max-width: 44rem)').matches ? 'no' : 'yes')) === 'yes');
+const isWrapped = signal(keptChoice(WRAP) !== 'no');
 
 function toggleWrap(): void {
   isWrapped.value = !isWrapped.value;

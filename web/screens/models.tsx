@@ -294,7 +294,7 @@ function Result({ memory }: { memory: Memory }) {
       <Summary memory={memory} fit={chosen} />
       <section class="panel fits" aria-label={texts.machines}>
         <div class="panel-head">
-          <h2>{fits === null ? texts.searching : fits.length === 0 ? texts.machines : texts.count(fits.length)}</h2>
+          <h2>{fits === null ? texts.searching : fits.length === 0 ? texts.machines : texts.fitting}</h2>
         </div>
         {error !== null && (
           <div class="padded">

@@ -142,7 +142,7 @@ export function Notices({ of, onChanged }: Props) {
                             <button
                               type="button"
                               class="plain"
-                              aria-label={house.editOf(billing.notice)}
+                              aria-label={below === null ? undefined : house.editOf(billing.notice)}
                               onClick={() => {
                                 isEditing.value = true;
                               }}
@@ -204,8 +204,8 @@ function Choice({ of: { name, address, events, isOpen }, kind, isOff, onChoose }
         <input
           type="checkbox"
           aria-label={texts.sendTo(texts.kinds[kind][0], address)}
-          checked={!isOff && state === 'all'}
-          indeterminate={!isOff && state === 'some'}
+          checked={state === 'all'}
+          indeterminate={state === 'some'}
           disabled={isOff || !isOpen || isLast}
           onChange={({ currentTarget }) => onChoose(currentTarget.checked)}
         />

@@ -46,6 +46,7 @@ export class OpenConsole {
       DATABASE_URL: await createSharedDatabase(),
       RATE_LIMIT_PER_MINUTE: '0',
       SIGNUP: 'open',
+      SSH_PORT: '0',
       SECRETS_KEY: 'ab'.repeat(32),
       WEBHOOK_NETWORKS: '127.0.0.1',
       TCP_PORTS: `${from}-${to - 1}`,

@@ -11,14 +11,14 @@ export const texts: typeof english = {
   creditWhy:
     'Davon bezahlen Sie Mieten sekundengenau. Mehr schulden Sie nie, außer für Speicherplatz, den Sie behalten.',
   addCredit: 'Guthaben aufladen',
-  askForCredit: 'Betreiber um Guthaben bitten',
+  askForCredit: 'Guthaben beim Betreiber anfordern',
   askForCreditWhy: (account) => <>Der Betreiber dieses Dienstes schreibt es Ihrem Konto {account} gut.</>,
   contactForCredit: (place, account) => (
     <>
       Kontakt: {place}. Nennen Sie dabei Ihr Konto {account}.
     </>
   ),
-  ask: 'Um Guthaben bitten',
+  ask: 'Guthaben anfordern',
   copyAccount: 'Konto-ID kopieren',
   keyStep: 'SSH-Schlüssel hinzufügen',
   keyWhy: (tool) => <>Der private Teil öffnet jede Instanz. Sie erstellen einen mit {tool}.</>,
@@ -101,8 +101,7 @@ export const texts: typeof english = {
   rented: 'Ihre Instanzen',
   allInstances: (count) => plural(count, { one: 'Details', other: `Alle ${number(count)} Instanzen` }),
   noneRented: 'Wählen Sie eine GPU',
-  noneRentedWhat:
-    'Ihre Instanz läuft nach wenigen Sekunden, wird sekundengenau abgerechnet und lässt sich jederzeit anhalten.',
+  noneRentedWhat: 'Preise pro Stunde, sekundengenau abgerechnet.',
   model: (vramGb, free) => `${vramGb} GB · ${number(free)} frei`,
   allMachines: 'Alle Maschinen ansehen',
   volumesCost: (count, sizeGb, hourly) =>

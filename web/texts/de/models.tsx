@@ -7,7 +7,7 @@ export const texts: typeof english = {
   input: 'Ihr Modell',
   model: 'Modell',
   byDefault: (value) => `Standard: ${value}`,
-  required: '(zum Mieten nötig)',
+  required: '(zum Mieten erforderlich)',
   modelHint: 'Qwen/Qwen2.5-7B-Instruct',
   context: 'Kontext (Tokens)',
   concurrency: 'Gleichzeitige Anfragen',
@@ -50,7 +50,7 @@ export const texts: typeof english = {
 
   machines: 'Maschinen',
   searching: 'Suche …',
-  count: (count) => plural(count, { one: '1 passender Maschinentyp', other: `${count} passende Maschinentypen` }),
+  fitting: 'Günstigste passende Maschinen',
   none: 'Keine freie Maschine ist groß genug',
   noneHint:
     'Verkürzen Sie den Kontext, verringern Sie die Anfragen oder wählen Sie eine quantisierte Version des Modells.',

@@ -10,7 +10,7 @@ export const texts: typeof english = {
   getStatement: 'Wählen Sie unter „Abrechnung“ erst „Herunterladen“ und dann „Signiertes JSON“.',
   getOthers:
     'Fügen Sie die Schlüssel und das öffentliche Protokoll des Dienstes hinzu, die Sie mit dieser Seite gespeichert haben.',
-  giveAll: 'Legen Sie alle Dateien zusammen hier ab. Zu jeder steht dann das Ergebnis.',
+  giveAll: 'Legen Sie alle Dateien zusammen hier ab. Zu jeder Datei erscheint dann das Ergebnis.',
   example: 'Beispiel eines Ergebnisses',
   experts: 'Weitere Dateien und Nachweise',
   which:
@@ -68,6 +68,6 @@ export const texts: typeof english = {
   signed: 'gültig, mit einem der Schlüssel',
   log: 'Protokoll',
   notCovered: 'noch von keiner Prüfsumme abgedeckt',
-  covered: (link, root) => `bis Glied ${link} von Prüfsumme ${root} abgedeckt`,
+  covered: (link, root) => `bis Eintrag ${number(link)} im öffentlichen Log, Prüfsumme ${number(root)}`,
   invoiceHash: 'Hash auf der Rechnung',
 };

@@ -9,7 +9,7 @@ export const texts: typeof english = {
     'Ein Volume ist Ihr eigener Datenträger und überdauert die gemieteten Maschinen. Erstellen Sie eines und wählen Sie es beim Mieten aus.',
 
   totals: 'Alle Volumes',
-  figures: { count: 'Volumes', size: 'Größe', stored: 'Gesichert', cost: 'Aktuelle Kosten' },
+  figures: { count: 'Volumes', size: 'Größe', stored: 'Gespeichert', cost: 'Aktuelle Kosten' },
   unusedOf: (unused) => (unused === 0 ? 'alle verbunden' : `${number(unused)} nicht verbunden`),
   perGb: (usd) => `${usd} USD je GB und Monat`,
   ofSize: (share) => `${share} der Größe`,
@@ -17,7 +17,7 @@ export const texts: typeof english = {
   perMonth: (usd) => `≈ ${usd} USD im Monat`,
 
   name: 'Name',
-  stored: 'Gesichert',
+  stored: 'Gespeichert',
   storedOf: (stored, size) => `${stored} von ${size} GB`,
   rate: 'USD/h',
   monthlyRate: 'USD/Monat',

@@ -14,7 +14,7 @@ export const texts = {
   creditStep: 'Add credit',
   creditWhy: 'Rentals are paid from it by the second. You never owe more than that, except for disks that you keep.',
   addCredit: 'Add credit',
-  askForCredit: 'Ask the operator for credit',
+  askForCredit: 'Request credit from the operator',
   askForCreditWhy: (account: Shown) => <>The operator of this service adds it to your account {account}.</>,
   /** `place` is an email address or a host. */
   contactForCredit: (place: Shown, account: Shown) => (
@@ -22,7 +22,7 @@ export const texts = {
       Contact {place} and name your account {account}.
     </>
   ),
-  ask: 'Ask for credit',
+  ask: 'Request credit',
   copyAccount: 'Copy account id',
   keyStep: 'Add your SSH key',
   keyWhy: (tool: Shown) => <>Its private part opens every instance. You create one with {tool}.</>,
@@ -105,7 +105,7 @@ export const texts = {
   rented: 'Your instances',
   allInstances: (count: number) => plural(count, { one: 'Details', other: `All ${number(count)} instances` }),
   noneRented: 'Choose a GPU to get started',
-  noneRentedWhat: 'Your instance runs within seconds, is billed by the second, and you can stop it at any time.',
+  noneRentedWhat: 'Prices are per hour, billed by the second.',
   model: (vramGb: number, free: number) => `${vramGb} GB · ${number(free)} free`,
   allMachines: 'See all machines',
   volumesCost: (count: number, sizeGb: number, hourly: string) =>

@@ -46,7 +46,7 @@ export const texts = {
 
   machines: 'Machines',
   searching: 'Searching …',
-  count: (count: number) => plural(count, { one: '1 machine type fits', other: `${count} machine types fit` }),
+  fitting: 'Cheapest machines that fit',
   none: 'No free machine is large enough',
   noneHint: 'Shorten the context, reduce parallel requests, or choose a quantised version of the model.',
   caption: 'The cheapest free machine of each kind that is large enough for the model, the recommended one first',

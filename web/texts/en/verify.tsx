@@ -70,7 +70,7 @@ export const texts = {
   ),
   signed: 'valid, by one of the keys',
   log: 'Log',
-  notCovered: 'no root covers it yet',
-  covered: (link: number, root: number) => `covered up to link ${link} by root ${root}`,
+  notCovered: 'not in the public log yet',
+  covered: (link: number, root: number) => `in the public log up to entry ${number(link)}, root ${number(root)}`,
   invoiceHash: 'Hash on the invoice',
 };

@@ -11,7 +11,7 @@ export const texts = {
   totals: 'All volumes',
   figures: { count: 'Volumes', size: 'Size', stored: 'Stored', cost: 'Current cost' },
   unusedOf: (unused: number) => (unused === 0 ? 'all attached' : `${number(unused)} not attached`),
-  perGb: (usd: string) => `${usd} USD per GB and month`,
+  perGb: (usd: string) => `${usd} USD per GB per month`,
   ofSize: (share: string) => `${share} of the size`,
   nothingStored: 'nothing saved yet',
   perMonth: (usd: string) => `≈ ${usd} USD per month`,

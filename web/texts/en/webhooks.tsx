@@ -28,10 +28,10 @@ export const texts = {
   noticesWithout: 'Add a recipient to receive them.',
   /** The notices, each with what it reports. */
   kinds: {
-    instances: ['Instances', 'Start, failure, stop, preemption and destruction'],
+    instances: ['Instances', 'Start, failure, stop, preemption and deletion'],
     ends: ['Upcoming stops', '1 hour and again 10 minutes before a deadline, limit or empty balance'],
     low: ['Low balance', ''],
-    credit: ['Credit', 'Top-ups, exhausted credit and payments in flight'],
+    credit: ['Credit', 'Top-ups, exhausted credit and pending payments'],
     network: ['New network', 'Use of an API key from a new network'],
     delivery: ['Delivery problems', 'Email or a webhook paused after failed deliveries'],
   } satisfies Record<string, [name: string, when: string]>,
