@@ -153,7 +153,7 @@ describe('lists in the console', needs('chromium'), () => {
     await here.pages.with('/keys', owner, async ({ page }) => {
       const row = (name: string) => page.getByRole('row', { name: new RegExp(name) });
       await row('laptop').getByText('expires soon').waitFor();
-      await row('laptop').getByText('Read, rent', { exact: true }).waitFor();
+      await row('laptop').getByText('Read, Rent', { exact: true }).waitFor();
       await row('forgotten')
         .getByTitle(/^Unused for 90 days/)
         .waitFor();

@@ -63,7 +63,7 @@ describe('console pages', needs('chromium'), () => {
       const summary = `${words('0.990', '2026-11-21', 77)}. First of 2 snapshots: ${first.price} on ${first.date}.`;
       const chart = panel.getByRole('img', { name: summary });
       await chart.waitFor();
-      await page.getByText(/^Market prices of 21 Nov 2026/).waitFor();
+      await page.getByText(/^Market prices of 21\sNov\s2026/).waitFor();
       await page
         .getByRole('button', { name: /^NVIDIA Tesla T4 / })
         .getByText('0.99')
