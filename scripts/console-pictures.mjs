@@ -103,12 +103,17 @@ async function takeProduct(browser, gateway, { name, locale, dark }) {
   });
   await signIn(context, gateway);
   const page = await context.newPage();
-  await page.goto(`${gateway.address}/deploy?gpu=rtx-4090&mode=RESERVED`);
+  await page.goto(`${gateway.address}/deploy?gpu=rtx-4090`);
   await page.locator('main .primary').first().waitFor();
   await page.waitForLoadState('load');
   await page.waitForTimeout(2_000);
   const session = await context.newCDPSession(page);
-  const { data } = await session.send('Page.captureScreenshot', { format: 'webp', quality: PRODUCT_QUALITY });
+  const { data } = await session.send('Page.captureScreenshot', {
+    format: 'webp',
+    quality: PRODUCT_QUALITY,
+    // Without the frame, which has the operator's name.
+    clip: { x: 248, y: 84, width: 1136, height: 768, scale: 1 },
+  });
   await writeFile(`${PRODUCT}/${name}.webp`, Buffer.from(data, 'base64'));
   await context.close();
 }

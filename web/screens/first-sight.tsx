@@ -127,7 +127,7 @@ function Product() {
       </ul>
       <picture class="product-picture">
         <source media="(prefers-color-scheme: dark)" srcset={product.dark} />
-        <img src={product.light} alt={product.alt} width={1400} height={860} loading="lazy" decoding="async" />
+        <img src={product.light} alt={product.alt} width={1136} height={768} loading="lazy" decoding="async" />
       </picture>
     </section>
   );

@@ -7,8 +7,8 @@ export const texts: typeof english = {
   phoneKeys: 'Tasten',
   phoneKey: {
     interrupt: 'Strg+C, unterbrechen',
-    escape: 'Escape',
-    tab: 'Tabulator',
+    escape: 'Esc',
+    tab: 'Tab',
     up: 'Pfeil nach oben',
     down: 'Pfeil nach unten',
     left: 'Pfeil nach links',

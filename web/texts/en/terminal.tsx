@@ -5,7 +5,7 @@ export const texts = {
   phoneKeys: 'Keys',
   phoneKey: {
     interrupt: 'Ctrl+C, interrupt',
-    escape: 'Escape',
+    escape: 'Esc',
     tab: 'Tab',
     up: 'Arrow up',
     down: 'Arrow down',
