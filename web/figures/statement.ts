@@ -41,7 +41,9 @@ export function statementRows({ openingBalance, closingBalance, movements, lines
   const byId = new Map<string, Line[]>();
   for (const line of lines) {
     const id = line.instanceId ?? line.volumeId ?? '';
-    byId.set(id, [...(byId.get(id) ?? []), line]);
+    const known = byId.get(id);
+    if (known === undefined) byId.set(id, [line]);
+    else known.push(line);
   }
   const charges = [...byId];
   const exact = [...movements.map(({ amount }) => micro(amount)), ...charges.map(([, of]) => -sumOf(of))];
