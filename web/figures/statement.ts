@@ -16,7 +16,7 @@ export interface Rounded {
 export interface Charge {
   id: string;
   isVolume: boolean;
-  /** When it was first and last charged. */
+  /** Start of the first charge and end of the last. */
   from: string;
   to: string;
   /** Seconds billed for its GPUs, or for a volume. 0 if only a disk was billed. */

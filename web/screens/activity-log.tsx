@@ -1,6 +1,7 @@
 import { useComputed, useSignal } from '@preact/signals';
 import type { ResultOf } from 'gql.tada';
 import { useEffect } from 'preact/hooks';
+import { portOf } from '../figures/port.js';
 import { byLocalDay, dayName, exactTime, secondsOf, timeToSecond } from '../figures/time.js';
 import { visible } from '../figures/visible.js';
 import { Activity as ActivityDocument, SubjectNames } from '../graph/documents.js';
@@ -21,8 +22,6 @@ type Entry = NonNullable<ResultOf<typeof ActivityDocument>['activity']>['edges']
 
 const PAGE = 50;
 const INSTANCE = /^i-[0-9a-f]{8}$/;
-/** The service's name for a port of an instance. */
-const PORT = /^port:(\d+)$/;
 
 /** Icons of the subjects in operations' names, of which the first match counts. All others change an instance. */
 const ICONS = [
@@ -289,8 +288,8 @@ function Targets({ of: targets, names }: { of: readonly string[]; names: Names }
 
 /** Shows a name, or the id of an object that has no name or no longer exists. */
 function Subject({ id, name }: { id: string; name: string }) {
-  const [, port] = PORT.exec(id) ?? [];
-  if (port !== undefined) return texts.port(port);
+  const port = portOf(id);
+  if (port !== null) return texts.port(port);
   return name === id ? <span class="mono">{visible(id)}</span> : name;
 }
 

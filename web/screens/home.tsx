@@ -89,7 +89,7 @@ interface Step {
   isDone: boolean;
   title: string;
   why: ComponentChildren;
-  /** Where the step is done. Null if the user can only wait for the operator. */
+  /** URL of the page for the step. Null if the user can only wait for the operator. */
   href: string | null;
   /** The button’s text, or what takes its place. */
   action: ComponentChildren;

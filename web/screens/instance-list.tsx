@@ -342,7 +342,7 @@ class Row extends Component<RowProps> {
   }
 }
 
-/** The cell with the time since the start of the current run, which is empty if there is none. */
+/** The cell with the uptime. It is empty unless the instance is running. */
 function Uptime({ since }: { since: string | null }) {
   // It is drawn again once per minute.
   const text = useMemo(

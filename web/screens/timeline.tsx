@@ -1,6 +1,7 @@
 import { useComputed, useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { micro, rate, sum } from '../figures/money.js';
+import { portOf } from '../figures/port.js';
 import { fileSize } from '../figures/size.js';
 import { byLocalDay, dayName, duration, exactTime, secondsOf, timeToSecond } from '../figures/time.js';
 import { visible } from '../figures/visible.js';
@@ -43,9 +44,6 @@ const ICONS: Readonly<Record<string, string>> = {
   removeSshKey: 'key-round',
   moveInstance: 'arrow-right',
 };
-
-/** Beginning of the service's name for a port. */
-const PORT = 'port:';
 
 interface Shown {
   cursor: string;
@@ -248,7 +246,7 @@ function changeText(asked: TimelineEntry['asked']): string {
   return refusedText(attempts[operation] ?? visible(operation), asked.times);
 }
 
-/** Returns an entry's figure, which has a column of its own. */
+/** Returns the rate, size or amount for an entry's last column. Null if it has none. */
 function figureOf({ kind, ratePerHour, amount, sizeBytes }: TimelineEntry): string | null {
   if (ratePerHour !== null) return texts.hourly(rate(micro(ratePerHour)));
   if (sizeBytes !== null) return fileSize(sizeBytes);
@@ -267,8 +265,8 @@ function detailsOf({ kind, stopReason, hostFault, seconds, asked }: TimelineEntr
   if (seconds !== null) details.push(kind === 'CREDITED' ? duration(seconds) : texts.ran(duration(seconds)));
   if (kind === 'CHANGED' && asked?.operation === 'moveInstance' && asked.targets[1] !== undefined)
     details.push(texts.movedTo(visible(asked.targets[1])));
-  const port = asked?.targets.find((target) => target.startsWith(PORT));
-  if (port !== undefined) details.push(texts.port(visible(port.slice(PORT.length))));
+  const [port] = asked?.targets.flatMap((target) => portOf(target) ?? []) ?? [];
+  if (port !== undefined) details.push(texts.port(port));
   if (asked?.code != null) details.push(refusals[asked.code] ?? visible(asked.code));
   return details;
 }

@@ -43,7 +43,7 @@ export const regions = computed<ReadonlyMap<string, Region>>(
 /** The sheet's date. A different date means that the market has changed. */
 export const marketSnapshot = computed(() => sheet.value?.pricing.marketSnapshot ?? null);
 
-/** How old the prices are, in words, or null until the sheet is known. */
+/** A text such as "Yesterday’s market prices". Null until the price sheet is known. */
 export const marketAge = computed(() => {
   const day = marketSnapshot.value;
   if (day === null) return null;

@@ -114,7 +114,7 @@ export interface Found {
   total: number;
   /** Number of matching machines without a host agent, whether or not they are shown. */
   agentless: number;
-  /** The prices of the cheapest one, or null if there is none. */
+  /** Prices of the cheapest matching machine. Null if no machine matches. */
   cheapest: Offer['pricePerHour'] | null;
   /** Time at which the machines were read, in seconds since 1970. */
   at: number;

@@ -10,7 +10,7 @@ export const session = signal<Session>('unknown');
 export const endedBecause = signal<string | null>(null);
 /** Whether a new account can be created here. */
 export const signupOpen = signal(false);
-/** Where renters ask the operator for credit: a mailto or https URL. Null if the operator names none. */
+/** URL at which renters ask the operator for credit, with the scheme mailto or https. Null if none is set. */
 export const operatorContact = signal<string | null>(null);
 /** Whether the service offers SSH to instances. */
 export const hasSsh = signal(true);
