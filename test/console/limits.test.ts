@@ -51,15 +51,15 @@ describe('the limit and notice settings in Chromium', needs('chromium'), () => {
     expect(complaints).toEqual([]);
   });
 
-  it('change and disable the low-balance notice', async () => {
+  it('change and disable the low-balance notification', async () => {
     const owner = await renter();
     const { page } = await open(owner, '/billing');
-    const dialog = page.getByRole('dialog', { name: 'Low-balance notice' });
+    const dialog = page.getByRole('dialog', { name: 'Low-balance notification' });
     for (const [typed, below] of [
       ['7.5', 7.5],
       ['', null],
     ] as const) {
-      await page.getByRole('button', { name: 'Edit: Low-balance notice' }).click();
+      await page.getByRole('button', { name: 'Edit: Low-balance notification' }).click();
       await dialog.getByLabel('Balance (USD)').fill(typed);
       await dialog.getByRole('button', { name: 'Save' }).click();
       await page
@@ -258,26 +258,30 @@ describe('the limit and notice settings in Chromium', needs('chromium'), () => {
       const box = (notice: RegExp) => page.getByRole('row', { name: notice }).getByRole('checkbox');
       expect(await box(/^Low balance/).isDisabled()).toBe(true);
       for (const notice of [/^Instances/, /^Upcoming stops/, /^Credit/, /^New network/]) await box(notice).uncheck();
-      await webhook.getByText('Webhook · 2 of 6 notices').waitFor();
+      await webhook.getByText('Webhook · 2 of 6 notifications').waitFor();
       await box(/^Delivery problems/).uncheck();
-      await webhook.getByText('Webhook · 1 of 6 notices').waitFor();
+      await webhook.getByText('Webhook · 1 of 6 notifications').waitFor();
       await box(/^Instances/).check();
-      await webhook.getByText('Webhook · 2 of 6 notices').waitFor();
+      await webhook.getByText('Webhook · 2 of 6 notifications').waitFor();
       await choose(receiver.url, 'Pause');
       await webhook.getByText(/Paused since/).waitFor();
       await choose(receiver.url, `Delete the webhook to ${receiver.url}`);
       await dialog.getByRole('button', { name: 'Delete' }).click();
       await page.getByText('No webhooks yet').waitFor();
-      await ask(owner, `mutation { addSshKey(publicKey: "${newSshKey('laptop')}") { id } }`);
+      for (const name of ['laptop', 'desktop'])
+        await ask(owner, `mutation { addSshKey(publicKey: "${newSshKey(name)}") { id } }`);
       await page.goto(`${here.gateway.address}/activity`);
       const rows = page.getByRole('row');
-      await rows.filter({ hasText: 'SSH key added' }).getByText('laptop').waitFor();
+      // Equal changes share a line, which opens to show each.
+      await rows.filter({ hasText: '2 SSH keys added' }).getByText('desktop, laptop').waitFor();
+      await page.getByRole('button', { name: '2 SSH keys added' }).click();
+      await rows.filter({ hasText: 'SSH key added' }).getByText('laptop', { exact: true }).waitFor();
       await page.getByRole('rowheader', { name: 'Today' }).waitFor();
       for (const asked of ['Webhook created', 'Webhook tested', 'Event sent again', 'Webhook changed'])
         await rows.filter({ hasText: asked }).first().waitFor();
       await rows
         .filter({ hasText: 'Webhook deleted' })
-        .getByText(/· console$/)
+        .getByText(/^Console/)
         .waitFor();
       await expectSoundInLongRun(page);
       expect(complaints).toEqual([]);

@@ -97,6 +97,9 @@ export function byLocalDay<Row>(rows: readonly Row[], timeOf: (row: Row) => numb
   return days;
 }
 
+/** Formats a local time without its date: "14:05". */
+export const timeOfDay = (at: number): string => clock.format(new Date(at * 1_000));
+
 /** Formats a local time with seconds: "14:05:09". */
 export const timeToSecond = (at: number): string => clockOfSeconds.format(new Date(at * 1_000));
 

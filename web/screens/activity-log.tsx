@@ -1,8 +1,9 @@
 import { useComputed, useSignal } from '@preact/signals';
 import type { ResultOf } from 'gql.tada';
 import { useEffect } from 'preact/hooks';
+import { runsOf } from '../figures/activity-runs.js';
 import { portOf } from '../figures/port.js';
-import { byLocalDay, dayName, exactTime, secondsOf, timeToSecond } from '../figures/time.js';
+import { byLocalDay, dayName, exactTime, secondsOf, timeOfDay } from '../figures/time.js';
 import { visible } from '../figures/visible.js';
 import { Activity as ActivityDocument, SubjectNames } from '../graph/documents.js';
 import { Icon } from '../parts/icon.js';
@@ -22,6 +23,7 @@ type Entry = NonNullable<ResultOf<typeof ActivityDocument>['activity']>['edges']
 
 const PAGE = 50;
 const INSTANCE = /^i-[0-9a-f]{8}$/;
+const MACHINE = /^m-[0-9a-f]+$/;
 
 /** Icons of the subjects in operations' names, of which the first match counts. All others change an instance. */
 const ICONS = [
@@ -129,7 +131,7 @@ function Filters() {
           name="operation"
           label={texts.operation}
           any={texts.any.operation}
-          options={Object.entries(operations)}
+          options={Object.entries({ ...operations, ...texts.deployments })}
         />
         <Select name="key" label={texts.key} any={texts.any.key} options={[...keyNames.value]} />
         <Select name="outcome" label={texts.outcome} any={texts.any.outcome} options={OUTCOMES} />
@@ -185,26 +187,93 @@ const Day = ({ name, label }: { name: string; label: string }) => (
 
 function Rows({ entries }: { entries: readonly Entry[] }) {
   const names = useNames();
-  const { what, about, who, from, when } = texts.columns;
+  const { what, about, who, when } = texts.columns;
   // Rendered again once per day, not every second.
   void useComputed(() => new Date(serverNow.value * 1_000).toDateString()).value;
   const now = serverNow.peek();
-  const columns = [[what], [about], [who], [from], [when, 'number']] as const;
+  const columns = [[what], [about], [who], [when, 'number']] as const;
   return (
     <Table isCards isGrouped class="listing activity" caption={texts.filters} columns={columns}>
-      {byLocalDay(entries, ({ at }) => secondsOf(at)).map(({ key, at, rows }) => (
-        <tbody key={key}>
-          <tr class="day">
-            <th scope="rowgroup" colSpan={columns.length}>
-              {dayName(at, now)}
-            </th>
-          </tr>
-          {rows.map((entry, index) => (
-            <Row key={index} entry={entry} names={names} />
-          ))}
-        </tbody>
-      ))}
+      {byLocalDay(entries, ({ at }) => secondsOf(at)).map(({ key, at, rows }) => {
+        const hasOneAddress = rows.every(({ address }) => address === rows[0]!.address);
+        return (
+          <tbody key={key}>
+            <tr class="day">
+              <th scope="rowgroup" colSpan={columns.length}>
+                <span>
+                  {dayName(at, now)}
+                  {hasOneAddress && <span class="small">{texts.fromAddress(<Address of={rows[0]!.address} />)}</span>}
+                </span>
+              </th>
+            </tr>
+            {runsOf(rows).map((run, index, runs) => (
+              // The oldest entry identifies a run, to which newer ones may be added.
+              <Run
+                key={`${run.at(-1)!.at} ${runs.length - index}`}
+                of={run}
+                names={names}
+                hasAddress={!hasOneAddress && runs[index - 1]?.[0]?.address !== run[0]!.address}
+              />
+            ))}
+          </tbody>
+        );
+      })}
     </Table>
+  );
+}
+
+const Address = ({ of: address }: { of: string }) => <span class="mono activity-ip">{visible(address)}</span>;
+
+interface RunProps {
+  of: readonly Entry[];
+  names: Names;
+  /** Whether the row shows the address, which differs from the one of the row above. */
+  hasAddress: boolean;
+}
+
+/** Shows one entry, or one row for several equal changes that opens to show each. */
+function Run({ of: run, names, hasAddress }: RunProps) {
+  const isOpen = useSignal(false);
+  const [newest] = run as readonly [Entry];
+  if (run.length === 1) return <Row entry={newest} names={names} hasAddress={hasAddress} />;
+  const subjects = run.map(({ targets }) => byRank(targets)[0] ?? '');
+  const areDifferent = new Set(subjects).size === run.length;
+  const name = nameOf(newest);
+  const what = (areDifferent ? texts.several(run.length, newest.operation) : null) ?? texts.times(name, run.length);
+  return (
+    <>
+      <tr class="activity-run">
+        <th scope="row">
+          <span class="activity-what">
+            <Mark of={newest} />
+            <button
+              type="button"
+              class="ghost"
+              aria-expanded={isOpen.value}
+              onClick={() => {
+                isOpen.value = !isOpen.value;
+              }}
+            >
+              <span>{what}</span>
+              <Icon name={isOpen.value ? 'chevron-up' : 'chevron-down'} />
+            </button>
+          </span>
+        </th>
+        <td class="activity-about quiet">
+          {!isOpen.value && (
+            <span class="activity-targets">
+              <span>{[...new Set(subjects)].map((id) => subjectName(id, names)).join(', ')}</span>
+            </span>
+          )}
+        </td>
+        <By entry={newest} hasAddress={hasAddress} />
+        <When of={newest} />
+      </tr>
+      {isOpen.value &&
+        run.map((entry, index) => (
+          <Row key={run.length - index} entry={entry} names={names} hasAddress={false} isMember />
+        ))}
+    </>
   );
 }
 
@@ -227,19 +296,24 @@ function useNames(): Names {
 
 const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).host : url);
 
-function Row({ entry, names }: { entry: Entry; names: Names }) {
-  const { at, code, operation, times, targets, keyId, byConsole, address } = entry;
+interface RowProps {
+  entry: Entry;
+  names: Names;
+  hasAddress: boolean;
+  /** Whether the row belongs to the run above, which shows who made the change. */
+  isMember?: boolean;
+}
+
+function Row({ entry, names, hasAddress, isMember = false }: RowProps) {
+  const { code, operation, times, targets } = entry;
   const why = code === null ? null : (refusals[code] ?? visible(code));
-  const second = secondsOf(at);
   return (
-    <tr>
+    <tr class={isMember ? 'member' : ''}>
       <th scope="row">
         <span class="activity-what">
-          <span class={why === null ? 'quiet' : 'bad'}>
-            <Icon name={why === null ? iconOf(operation) : 'circle-x'} />
-          </span>
+          {!isMember && <Mark of={entry} />}
           {why === null ? (
-            (operations[operation] ?? visible(operation))
+            nameOf(entry)
           ) : (
             <span class="activity-refused">
               {refusedText(attempts[operation] ?? visible(operation), times)}
@@ -248,57 +322,78 @@ function Row({ entry, names }: { entry: Entry; names: Names }) {
           )}
         </span>
       </th>
-      <td class="activity-about">
-        {targets.length > 0 ? <Targets of={targets} names={names} /> : <span class="quiet">{texts.account}</span>}
-      </td>
-      <td class="activity-by small quiet">
-        <Key id={keyId} /> · {byConsole ? texts.inConsole : texts.byProgram}
-      </td>
-      <td class="activity-ip mono nowrap quiet" title={visible(address)}>
-        {visible(address)}
-      </td>
-      <td class="number activity-when">
-        <time dateTime={at} title={exactTime(second)}>
-          {timeToSecond(second)}
-        </time>
-      </td>
+      <td class="activity-about">{targets.length > 0 && <Targets of={targets} names={names} />}</td>
+      {isMember ? <td class="no-card" /> : <By entry={entry} hasAddress={hasAddress} />}
+      <When of={entry} />
     </tr>
   );
 }
 
-/** Shows the names of a change's subjects, the instance first. Their ids appear on hover. */
+const nameOf = ({ operation }: Entry): string => operations[operation] ?? visible(operation);
+
+const Mark = ({ of: { code, operation } }: { of: Entry }) => (
+  <span class={code === null ? 'quiet' : 'bad'}>
+    <Icon name={code === null ? iconOf(operation) : 'circle-x'} />
+  </span>
+);
+
+/** Shows the time to the minute. The exact time appears on hover. */
+const When = ({ of: { at } }: { of: Entry }) => (
+  <td class="number activity-when">
+    <time dateTime={at} title={exactTime(secondsOf(at))}>
+      {timeOfDay(secondsOf(at))}
+    </time>
+  </td>
+);
+
+/** Shows the key by its name, or else how the change was requested. The address appears on hover. */
+function By({ entry: { keyId, byConsole, address }, hasAddress }: { entry: Entry; hasAddress: boolean }) {
+  const label = useComputed(() => keyNames.value.get(keyId) ?? keyId).value;
+  const hasName = keyNames.value.has(keyId) && !label.startsWith('…');
+  const channel = byConsole ? texts.inConsole : texts.byProgram;
+  return (
+    <td
+      class="activity-by small quiet"
+      title={`${ownKeyId.value === keyId ? texts.ownKey : keyId} · ${visible(address)}`}
+    >
+      <span>
+        <span class={hasName ? 'activity-key' : ''}>{hasName ? label : channel}</span>
+        <span class={hasName ? '' : 'mono'}>{hasName ? channel : label}</span>
+        {hasAddress && <Address of={address} />}
+      </span>
+    </td>
+  );
+}
+
+/** Sorts a change's subjects, the instance first. Its machine is omitted. */
+function byRank(targets: readonly string[]): readonly string[] {
+  const instances = targets.filter((target) => INSTANCE.test(target));
+  if (instances.length === 0) return targets;
+  return [...instances, ...targets.filter((target) => !INSTANCE.test(target) && !MACHINE.test(target))];
+}
+
+/** Shows the names of a change's subjects. Their ids appear on hover. */
 function Targets({ of: targets, names }: { of: readonly string[]; names: Names }) {
-  const sorted = [...targets].sort((one, other) => Number(INSTANCE.test(other)) - Number(INSTANCE.test(one)));
   return (
     <span class="activity-targets" title={targets.map(visible).join(', ')}>
-      {sorted.map((target) =>
-        INSTANCE.test(target) ? (
+      {byRank(targets).map((target) => {
+        const name = subjectName(target, names);
+        const text = name === visible(target) ? <span class="mono">{name}</span> : name;
+        return INSTANCE.test(target) ? (
           <a key={target} href={`/instances/${target}`}>
-            <Subject id={target} name={instanceName(target)} />
+            {text}
           </a>
         ) : (
-          <span key={target}>
-            <Subject id={target} name={names.get(target) ?? target} />
-          </span>
-        ),
-      )}
+          <span key={target}>{text}</span>
+        );
+      })}
     </span>
   );
 }
 
-/** Shows a name, or the id of an object that has no name or no longer exists. */
-function Subject({ id, name }: { id: string; name: string }) {
+/** Returns a subject's name, or the id of an object that has no name or no longer exists. */
+function subjectName(id: string, names: Names): string {
   const port = portOf(id);
   if (port !== null) return texts.port(port);
-  return name === id ? <span class="mono">{visible(id)}</span> : name;
-}
-
-function Key({ id }: { id: string }) {
-  const name = useComputed(() => keyNames.value.get(id) ?? id).value;
-  const hasName = keyNames.value.has(id) && !name.startsWith('…');
-  return (
-    <span class={`id${hasName ? '' : ' mono'}`} title={ownKeyId.value === id ? texts.ownKey : id}>
-      {name}
-    </span>
-  );
+  return INSTANCE.test(id) ? instanceName(id) : (names.get(id) ?? visible(id));
 }

@@ -1,4 +1,31 @@
+import { number } from '../../figures/number.js';
 import type { texts as english } from '../en/activity-log.js';
+
+const many: Record<string, string> = {
+  deploy: 'Instanzen gemietet',
+  deployBest: 'Instanzen gemietet',
+  start: 'Instanzen gestartet',
+  stop: 'Instanzen angehalten',
+  destroy: 'Instanzen gelöscht',
+  moveInstance: 'Instanzen umgezogen',
+  saveTemplate: 'Vorlagen gespeichert',
+  deleteTemplate: 'Vorlagen gelöscht',
+  createVolume: 'Volumes erstellt',
+  growVolume: 'Volumes vergrößert',
+  deleteVolume: 'Volumes gelöscht',
+  releaseVolume: 'Volumes freigegeben',
+  addSshKey: 'SSH-Schlüssel hinzugefügt',
+  removeSshKey: 'SSH-Schlüssel entfernt',
+  createSecret: 'Secrets erstellt',
+  deleteSecret: 'Secrets gelöscht',
+  createTopUp: 'Aufladungen erstellt',
+  createWebhook: 'Webhooks erstellt',
+  deleteWebhook: 'Webhooks gelöscht',
+  createApiKey: 'API-Schlüssel erstellt',
+  revokeApiKey: 'API-Schlüssel widerrufen',
+  createPasskey: 'Passkeys erstellt',
+  revokePasskey: 'Passkeys widerrufen',
+};
 
 export const texts: typeof english = {
   what: 'Alle Änderungen, die in den letzten 90 Tagen in diesem Konto angefordert wurden, auch abgelehnte.',
@@ -22,12 +49,18 @@ export const texts: typeof english = {
   noneHint: 'Hier erscheinen Änderungen, die Sie oder Ihre Programme vornehmen, mit Schlüssel und IP-Adresse.',
   noneOfThese: 'Keine passenden Einträge',
   noneOfTheseHint: 'Entfernen Sie einen Filter oder wählen Sie einen anderen Zeitraum.',
-  columns: { what: 'Aktion', about: 'Betrifft', who: 'Durch', from: 'IP-Adresse', when: 'Zeit' },
+  columns: { what: 'Aktion', about: 'Betrifft', who: 'Durch', when: 'Zeit' },
   port: (port) => `Port ${port}`,
-  account: 'Ihr Konto',
   ownKey: 'Der Schlüssel dieser Sitzung',
   inConsole: 'Konsole',
   byProgram: 'API',
+  fromAddress: (address) => <>von {address}</>,
+  deployments: {
+    deploy: 'Instanz gemietet (gewählte Maschine)',
+    deployBest: 'Instanz gemietet (günstigste Maschine)',
+  },
+  several: (count, operation) => (operation in many ? `${number(count)} ${many[operation]}` : null),
+  times: (change, count) => `${change} · ${number(count)}-mal`,
   newer: 'Neuere',
   older: 'Ältere',
 };

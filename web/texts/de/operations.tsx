@@ -8,7 +8,7 @@ import { plural } from '../plural.js';
 
 export const operations: typeof english = {
   deploy: 'Instanz gemietet',
-  deployBest: 'Instanz gemietet (beste Maschine)',
+  deployBest: 'Instanz gemietet',
   start: 'Instanz gestartet',
   stop: 'Instanz angehalten',
   destroy: 'Instanz gelöscht',
@@ -55,7 +55,7 @@ export const operations: typeof english = {
 
 export const attempts: typeof englishAttempts = {
   deploy: 'Instanz mieten',
-  deployBest: 'Instanz mieten (beste Maschine)',
+  deployBest: 'Instanz mieten',
   start: 'Instanz starten',
   stop: 'Instanz anhalten',
   destroy: 'Instanz löschen',

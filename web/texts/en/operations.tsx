@@ -3,7 +3,7 @@ import { plural } from '../plural.js';
 /** Requests that a key can make, by the service’s names for them. */
 export const operations: Record<string, string> = {
   deploy: 'Instance deployed',
-  deployBest: 'Instance deployed (best match)',
+  deployBest: 'Instance deployed',
   start: 'Instance started',
   stop: 'Instance stopped',
   destroy: 'Instance destroyed',
@@ -30,7 +30,7 @@ export const operations: Record<string, string> = {
   deleteSecret: 'Secret deleted',
   createTopUp: 'Top-up created',
   setMonthlyLimit: 'Monthly limit changed',
-  setBalanceNotice: 'Low-balance notice changed',
+  setBalanceNotice: 'Low-balance notification changed',
   setBillingDetails: 'Billing details changed',
   createWebhook: 'Webhook created',
   changeWebhook: 'Webhook changed',
@@ -51,7 +51,7 @@ export const operations: Record<string, string> = {
 /** The same requests while it is open whether they succeed. */
 export const attempts: Record<string, string> = {
   deploy: 'Deploying an instance',
-  deployBest: 'Deploying the best match',
+  deployBest: 'Deploying an instance',
   start: 'Starting the instance',
   stop: 'Stopping the instance',
   destroy: 'Destroying the instance',
@@ -78,7 +78,7 @@ export const attempts: Record<string, string> = {
   deleteSecret: 'Deleting the secret',
   createTopUp: 'Creating a top-up',
   setMonthlyLimit: 'Changing the monthly limit',
-  setBalanceNotice: 'Changing the low-balance notice',
+  setBalanceNotice: 'Changing the low-balance notification',
   setBillingDetails: 'Changing the billing details',
   createWebhook: 'Creating a webhook',
   changeWebhook: 'Changing the webhook',
