@@ -116,7 +116,7 @@ describe('lists in the console', needs('chromium'), () => {
   it("show the month's cost by model and by name, each adding up to the total", async () => {
     const { owner } = await withThree();
     await here.pages.with('/billing', owner, async ({ page, complaints }) => {
-      const month = page.getByRole('region', { name: 'This month' });
+      const month = page.getByRole('region', { name: 'Spend' });
       const cells = async (name: string | RegExp) =>
         (await month.getByRole('row', { name }).getByRole('cell').allInnerTexts()).map(Number);
       const { burnPerHour } = (await owner.graphql('{ account { burnPerHour } }')).body.data.account;

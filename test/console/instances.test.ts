@@ -236,7 +236,7 @@ describe('the instance and money pages in Chromium', needs('chromium'), () => {
     const owner = await renter('50');
     await deployed(owner, 'h100-sxm');
     await here.pages.with('/billing', owner, async ({ page }) => {
-      const closing = page.getByRole('row', { name: /^Closing balance/ });
+      const closing = page.getByRole('row', { name: /^Balance now/ });
       await closing.waitFor();
       // By now, other figures on the page would have changed.
       await page.waitForTimeout(2_500);
@@ -307,7 +307,7 @@ describe('the instance and money pages in Chromium', needs('chromium'), () => {
       const query = `{ statement(from: "${month}-01T00:00:00Z") { closingBalance lines { amount } } }`;
       const { statement } = (await owner.graphql(query)).body.data;
       await page
-        .getByRole('row', { name: /^Closing balance/ })
+        .getByRole('row', { name: /^Balance now/ })
         .getByTitle(`${statement.closingBalance.toFixed(6)} USD`)
         .waitFor();
       await page.getByRole('img', { name: /^Spend by UTC day/ }).waitFor();

@@ -6,3 +6,7 @@ export function startOfDay(day: string | null, laterMs: number): string | null {
   const isDay = !Number.isNaN(at) && new Date(at).toISOString().slice(0, 10) === day;
   return isDay ? new Date(at + laterMs).toISOString() : null;
 }
+
+/** Returns the UTC day before another, both as YYYY-MM-DD. */
+export const dayBefore = (day: string): string =>
+  new Date(Date.parse(`${day}T00:00:00Z`) - 86_400_000).toISOString().slice(0, 10);

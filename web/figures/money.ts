@@ -28,11 +28,8 @@ export function usd(amount: Micro, decimals = 2): string {
   return decimals === 0 ? sign + whole : `${sign}${whole}${POINT}${part}`;
 }
 
-/**
- * Formats a sum with two decimals. A smaller amount than a cent is shown as such with its sign, because it isn't nothing.
- */
-export const sum = (amount: Micro): string =>
-  amount === 0n || amount <= -CENT || amount >= CENT ? usd(amount) : `${amount < 0n ? '−' : ''}<${usd(CENT)}`;
+/** Formats a sum with two decimals. One of less than a cent is shown as such, because it isn't nothing. */
+export const sum = (amount: Micro): string => (amount > 0n && amount < CENT ? `<${usd(CENT)}` : usd(amount));
 
 /** Formats an amount with all its decimals. */
 export const exact = (amount: Micro): string => usd(amount, 6);

@@ -78,6 +78,17 @@ function chargeOf(id: string, lines: readonly Line[], amount: Rounded): Charge {
   };
 }
 
+export type Order = 'newest' | 'oldest' | 'cost';
+
+const startOf = (row: Row): string => ('charge' in row ? row.charge.from : row.movement.at);
+
+/** Sorts rows by the start of their time, or from the highest cost to the highest credit. */
+export function inOrder(rows: readonly Row[], order: Order): Row[] {
+  if (order === 'cost') return rows.toSorted((one, other) => Number(one.amount.exact - other.amount.exact));
+  const direction = order === 'oldest' ? 1 : -1;
+  return rows.toSorted((one, other) => direction * startOf(one).localeCompare(startOf(other)));
+}
+
 /** Adds up rows that aren't shown. */
 export const totalOf = (rows: readonly Row[]): Rounded =>
   rows.reduce((sum, { amount }) => ({ exact: sum.exact + amount.exact, shown: sum.shown + amount.shown }), {

@@ -890,7 +890,15 @@ export const Act = graphql(
  */
 export const Money = graphql(
   `
-  query Money($days: Date!, $named: Int, $month: Date!, $names: Int, $from: DateTime!, $to: DateTime) {
+  query Money(
+    $first: Date!
+    $last: Date
+    $names: Int
+    $from: DateTime!
+    $to: DateTime
+    $firstStated: Date!
+    $lastStated: Date!
+  ) {
     account {
       ...AccountFields
       id
@@ -899,6 +907,7 @@ export const Money = graphql(
     }
     volumes {
       id
+      name
     }
     balanceNotice
     billingDetails {
@@ -914,10 +923,11 @@ export const Money = graphql(
       priceHr
       diskPriceHr
     }
-    days: spendByDay(from: $days, limit: $named) {
+    spend: spendByDay(from: $first, to: $last, limit: $names) {
       from
       to
       total
+      volumes
       days {
         date
         total
@@ -925,28 +935,25 @@ export const Money = graphql(
           instanceId
           amount
         }
-        others
       }
       instances {
         instanceId
-        name
         gpu
-        numGpus
-        amount
       }
-      others
-    }
-    month: spendByDay(from: $month, limit: $names) {
-      total
-      volumes
       models {
         gpu
         amount
       }
       names {
         name
-        instances
         amount
+      }
+    }
+    stated: spendByDay(from: $firstStated, to: $lastStated, limit: $names) {
+      instances {
+        instanceId
+        name
+        template
       }
     }
     statement(from: $from, to: $to) {
@@ -1183,6 +1190,9 @@ export const Notifications = graphql(`
       pausedAt
       pauseReason
       waiting
+      attempts(first: 1) {
+        at
+      }
     }
     webhooks {
       id

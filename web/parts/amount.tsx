@@ -1,17 +1,17 @@
-import { exact, loneRate, type Micro, rate, sum } from '../figures/money.js';
+import { exact, loneRate, type Micro, rate, sum, usd } from '../figures/money.js';
 
 interface Props {
   of: Micro;
   /** The amount in whole cents, if it is rounded so that a column adds up. */
-  shown?: Micro;
+  shown?: Micro | undefined;
   /** The unit to show. Omitted in columns whose heading names it. */
   unit?: 'USD' | 'USD/h';
 }
 
 /** Shows a sum, or a rate that isn't compared with others. The exact amount appears on hover. */
-export const Amount = ({ of: amount, shown = 0n, unit }: Props) => (
+export const Amount = ({ of: amount, shown, unit }: Props) => (
   <span class="figure" title={`${exact(amount)} ${unit ?? 'USD'}`}>
-    {unit === 'USD/h' ? loneRate(amount) : sum(shown === 0n ? amount : shown)}
+    {unit === 'USD/h' ? loneRate(amount) : shown === undefined ? sum(amount) : usd(shown)}
     {unit !== undefined && (
       <>
         {' '}

@@ -7,7 +7,6 @@ import { Failure } from '../parts/notice.js';
 import { OperatorContact } from '../parts/operator-contact.js';
 import { Outlook } from '../parts/outlook.js';
 import { figures, figuresOf, reading, sumsAge } from '../state/account.js';
-import { serverDay } from '../state/clock.js';
 import { useSheet } from '../state/market.js';
 import { useRead } from '../state/read.js';
 import { operatorContact } from '../state/session.js';
@@ -17,9 +16,8 @@ import { texts } from '../texts/en/money.js';
 import { screens } from '../texts/en/screens.js';
 import { texts as topUpTexts } from '../texts/en/top-ups.js';
 import { BillingSettings } from './billing-settings.js';
-import { MAX_NAMES, Month, MonthLimit } from './month.js';
-import { firstDay } from './spend.js';
-import { chosenMonth, periodOf, Statement } from './statement.js';
+import { MAX_NAMES, Month, MonthLimit, spendPeriod } from './month.js';
+import { Statement, statedPeriod } from './statement.js';
 import { AddCredit, PastTopUps, PendingTopUps, useTopUps } from './top-ups.js';
 
 /**
@@ -29,13 +27,7 @@ import { AddCredit, PastTopUps, PendingTopUps, useTopUps } from './top-ups.js';
 export function Money() {
   useSheet();
   useTitle(screens['/billing']);
-  const variables = {
-    days: firstDay(),
-    named: MAX_NAMES,
-    month: `${serverDay.value.slice(0, 7)}-01`,
-    names: MAX_NAMES,
-    ...periodOf(chosenMonth()),
-  };
+  const variables = { ...spendPeriod(), names: MAX_NAMES, ...statedPeriod() };
   const { data, error, again } = useRead(MoneyDocument, variables, sumsAge);
   const read = data.value;
   const account = read?.account ?? null;
@@ -87,7 +79,11 @@ export function Money() {
           </section>
           <Failure error={error.value} />
           <Month read={read} />
-          <Statement stated={read?.statement ?? null}>
+          <Statement
+            stated={read?.statement ?? null}
+            rented={read?.stated?.instances ?? []}
+            volumes={read?.volumes ?? []}
+          >
             <PastTopUps of={all} />
           </Statement>
           {read !== null && <BillingSettings read={read} onChanged={again} />}

@@ -1,4 +1,5 @@
 import { inCentsOfSum } from '../figures/apportion.js';
+import { dayBefore } from '../figures/day.js';
 import { micro } from '../figures/money.js';
 import { monthRows, totalOf } from '../figures/month.js';
 import { monthEnd, secondsOf } from '../figures/time.js';
@@ -7,6 +8,7 @@ import { shortName } from '../parts/model-name.js';
 import { Empty } from '../parts/notice.js';
 import { Table } from '../parts/table.js';
 import { rateOf } from '../state/account.js';
+import { firstOfDays, serverDay } from '../state/clock.js';
 import { query, setQuery } from '../state/location.js';
 import { modelName } from '../state/market.js';
 import type { MoneyRead } from '../state/money-read.js';
@@ -16,9 +18,26 @@ import { NAMED, Spend, Swatch } from './spend.js';
 
 /** Maximum number of names shown. The rest are combined into a single sum. */
 export const MAX_NAMES = 100;
+const MONTH = 'month';
 const BY = { model: texts.byModel, name: texts.byName } as const;
 
-/** Shows spend by day, and the month's cost so far and its forecast by model or by name. */
+/** The period selected in the URL, or this month. */
+const chosenPeriod = (): string => {
+  const period = query.value.get('period') ?? '';
+  return period in texts.periods ? period : MONTH;
+};
+
+/** Returns the selected period's first and last UTC day. A last day of null is the current one. */
+export function spendPeriod(): { first: string; last: string | null } {
+  const period = chosenPeriod();
+  const month = `${serverDay.value.slice(0, 7)}-01`;
+  if (period === MONTH) return { first: month, last: null };
+  if (period !== 'before') return { first: firstOfDays(Number(period.slice('days'.length))), last: null };
+  const last = dayBefore(month);
+  return { first: `${last.slice(0, 7)}-01`, last };
+}
+
+/** Shows a period's spend by day, and by model or by name. For this month, it includes a forecast. */
 export function Month({ read }: { read: MoneyRead | null }) {
   const by = query.value.get('by') === 'name' ? 'name' : 'model';
   const costs = read === null ? null : costsOf(read, by);
@@ -26,10 +45,22 @@ export function Month({ read }: { read: MoneyRead | null }) {
     <section class="panel" aria-labelledby="month">
       <div class="panel-head">
         <h2 id="month">{texts.title}</h2>
-        <p class="small quiet">{texts.what}</p>
+        <select
+          aria-label={texts.period}
+          value={chosenPeriod()}
+          onChange={({ currentTarget }) =>
+            setQuery({ period: currentTarget.value === MONTH ? null : currentTarget.value })
+          }
+        >
+          {Object.entries(texts.periods).map(([value, name]) => (
+            <option key={value} value={value}>
+              {name}
+            </option>
+          ))}
+        </select>
       </div>
       <div class="month">
-        <Spend spent={read?.days ?? null} models={read === null ? [] : rowsOf(read, 'model').map(({ key }) => key)} />
+        <Spend spent={read?.spend ?? null} models={read === null ? [] : rowsOf(read, 'model').map(({ key }) => key)} />
         <div class="month-sums">
           <div class="month-head">
             <h3>{texts.costs}</h3>
@@ -62,30 +93,33 @@ export function MonthLimit({ account }: { account: NonNullable<MoneyRead['accoun
   return isReached ? <LimitReached at={limitReachedAt} /> : null;
 }
 
-/** Returns the month's cost by model or by name. */
-const sumsOf = ({ month }: MoneyRead, by: keyof typeof BY) =>
+/** Returns the period's cost by model or by name. */
+const sumsOf = ({ spend }: MoneyRead, by: keyof typeof BY) =>
   by === 'model'
-    ? (month?.models ?? []).map(({ gpu, amount }) => ({ key: gpu, amount: micro(amount) }))
-    : (month?.names ?? []).map(({ name, amount }) => ({ key: name, amount: micro(amount) }));
+    ? (spend?.models ?? []).map(({ gpu, amount }) => ({ key: gpu, amount: micro(amount) }))
+    : (spend?.names ?? []).map(({ name, amount }) => ({ key: name, amount: micro(amount) }));
+
+/** Whether the current hourly cost says how the period goes on. */
+const hasForecast = (): boolean => chosenPeriod() === MONTH;
 
 /** Returns the rows of the cost table, whose order also determines the chart's colours. */
 function rowsOf(read: MoneyRead, by: keyof typeof BY) {
-  const rates = (read.instances ?? []).map((instance) => ({
+  const rates = (hasForecast() ? (read.instances ?? []) : []).map((instance) => ({
     key: by === 'model' ? instance.gpu : instance.name,
     amount: rateOf(instance),
   }));
   return read.account === null ? [] : monthRows(sumsOf(read, by), rates, secondsOf(read.account.asOf));
 }
 
-/** Returns the month's cost by model or by name, separately everything else, and the total. Null if any of it is refused. */
+/** Returns the period's cost by model or by name, separately everything else, and the total. Null if any of it is refused. */
 function costsOf(read: MoneyRead, by: keyof typeof BY) {
-  const { account, instances: rented, month: spent } = read;
+  const { account, instances: rented, spend: spent } = read;
   if (account === null || rented === null || spent === null) return null;
   const burn = micro(account.burnPerHour);
   const asOf = secondsOf(account.asOf);
   const rows = rowsOf(read, by);
   const named = sumsOf(read, by).reduce((sum, { amount }) => sum + amount, 0n);
-  const volumesRate = burn - rented.reduce((sum, instance) => sum + rateOf(instance), 0n);
+  const volumesRate = hasForecast() ? burn - rented.reduce((sum, instance) => sum + rateOf(instance), 0n) : 0n;
   const rest = [
     { key: texts.volumes, amount: micro(spent.volumes), rate: volumesRate },
     { key: texts.otherNames, amount: micro(spent.total) - named - micro(spent.volumes), rate: 0n },
@@ -106,8 +140,9 @@ function Sums({
         <p>{texts.noneWhat}</p>
       </Empty>
     );
+  const isForecast = hasForecast();
   // The rows add up to the total as displayed, which is rounded down like the figures at the top of the screen.
-  const shownOf = (sums: readonly bigint[]) => [...inCentsOfSum(sums), 0n];
+  const shownOf = (sums: readonly bigint[]) => [...inCentsOfSum(sums), undefined];
   const parts = [...rows, ...rest];
   const spentShown = shownOf(parts.map(({ spent }) => spent));
   const forecastShown = shownOf(parts.map(({ forecast }) => forecast));
@@ -120,9 +155,9 @@ function Sums({
     <Table
       columns={[
         [by === 'model' ? texts.model : texts.name],
-        [texts.hourly, 'number', 'month-hourly'],
+        ...(isForecast ? [[texts.hourly, 'number', 'month-hourly'] as const] : []),
         [texts.spent, 'number'],
-        [texts.projected, 'number'],
+        ...(isForecast ? [[texts.projected, 'number', undefined, texts.projectedHint] as const] : []),
       ]}
     >
       {all.map(({ key, rate, spent, forecast }, index) => (
@@ -133,13 +168,15 @@ function Sums({
               <span>{key}</span>
             </span>
           </th>
-          <td class="number month-hourly">{rate === 0n ? '–' : <Rate of={rate} />}</td>
+          {isForecast && <td class="number month-hourly">{rate === 0n ? '–' : <Rate of={rate} />}</td>}
           <td class="number">
-            <Amount of={spent} shown={spentShown[index]!} />
+            <Amount of={spent} shown={spentShown[index]} />
           </td>
-          <td class="number">
-            <Amount of={forecast} shown={forecastShown[index]!} />
-          </td>
+          {isForecast && (
+            <td class="number">
+              <Amount of={forecast} shown={forecastShown[index]} />
+            </td>
+          )}
         </tr>
       ))}
     </Table>

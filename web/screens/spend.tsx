@@ -7,26 +7,14 @@ import { Fold } from '../parts/fold.js';
 import { shortName } from '../parts/model-name.js';
 import { Empty } from '../parts/notice.js';
 import { Table } from '../parts/table.js';
-import { firstOfDays } from '../state/clock.js';
-import { query, setQuery } from '../state/location.js';
 import { modelName } from '../state/market.js';
 import type { MoneyRead } from '../state/money-read.js';
 import { texts } from '../texts/en/spend.js';
 
-type Spent = NonNullable<MoneyRead['days']>;
+type Spent = NonNullable<MoneyRead['spend']>;
 
-const PERIODS = [7, 30, 90];
-const USUAL = 30;
 /** Number of models with their own colour. The others share one with volumes. */
 export const NAMED = 4;
-
-function chosenDays(): number {
-  const requested = Number(query.value.get('days'));
-  return PERIODS.includes(requested) ? requested : USUAL;
-}
-
-/** Returns the first UTC day of the period selected in the URL. */
-export const firstDay = (): string => firstOfDays(chosenDays());
 
 interface Props {
   spent: Spent | null;
@@ -40,15 +28,6 @@ export function Spend({ spent, models }: Props) {
     <section class="month-days" aria-labelledby="spend">
       <div class="month-head">
         <h3 id="spend">{texts.title}</h3>
-        <select
-          aria-label={texts.period}
-          value={String(chosenDays())}
-          onChange={({ currentTarget }) => setQuery({ days: currentTarget.value })}
-        >
-          {PERIODS.map((count) => (
-            <option value={String(count)}>{texts.days(count)}</option>
-          ))}
-        </select>
       </div>
       {spent !== null && micro(spent.total) === 0n && (
         <Empty icon="chart-line" title={texts.none}>

@@ -1,12 +1,16 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
-import { exact, loneRate, micro, sum } from '../figures/money.js';
+import { dayBefore } from '../figures/day.js';
+import { isNamed, titleOf } from '../figures/instance-title.js';
+import { exact, loneRate, micro, usd } from '../figures/money.js';
 import { serviceCreditText } from '../figures/service-credit.js';
 import {
   type Charge,
+  inOrder,
   isStorage,
   type Line,
+  type Order,
   type Rounded,
   type Row,
   statementRows,
@@ -21,6 +25,7 @@ import { Table } from '../parts/table.js';
 import { instanceName } from '../state/account.js';
 import { serverDay } from '../state/clock.js';
 import { query, setQuery } from '../state/location.js';
+import type { MoneyRead } from '../state/money-read.js';
 import { useWork } from '../state/work.js';
 import { locale } from '../texts/en/locale.js';
 import { texts } from '../texts/en/statement.js';
@@ -41,24 +46,39 @@ const months = (): string[] =>
   Array.from({ length: MONTHS }, (_, back) => monthsBefore(serverDay.value.slice(0, 7), back));
 
 /** Returns the UTC month selected in the URL, or the current one. */
-export function chosenMonth(): string {
+function chosenMonth(): string {
   const all = months();
   return all.find((month) => month === query.value.get('month')) ?? all[0]!;
 }
 
-export const periodOf = (month: string) => ({
-  from: `${month}-01T00:00:00Z`,
-  to: `${monthsBefore(month, -1)}-01T00:00:00Z`,
-});
+/** The variables of the query for the selected month's statement and the names of what was rented in it. */
+export function statedPeriod() {
+  const [first, next] = [`${chosenMonth()}-01`, `${monthsBefore(chosenMonth(), -1)}-01`];
+  return { from: `${first}T00:00:00Z`, to: `${next}T00:00:00Z`, firstStated: first, lastStated: dayBefore(next) };
+}
+
+/** Returns the order of the rows selected in the URL, or newest first. */
+function chosenOrder(): Order {
+  const order = query.value.get('order');
+  return order === 'oldest' || order === 'cost' ? order : 'newest';
+}
+
+const chooseOrder = (order: Order) => () => setQuery({ order: order === 'newest' ? null : order }, { replace: true });
+
+type Rented = NonNullable<MoneyRead['stated']>['instances'];
+type Volumes = NonNullable<MoneyRead['volumes']>;
 
 interface Props {
   stated: Stated | null;
+  /** The instances with the highest cost in the month, which have names even if they no longer exist. */
+  rented: Rented;
+  volumes: Volumes;
   /** Shown below the lines. */
   children: ComponentChildren;
 }
 
 /** Shows the changes to the balance within a UTC month line by line. */
-export function Statement({ stated, children }: Props) {
+export function Statement({ stated, rented, volumes, children }: Props) {
   const work = useWork();
   return (
     <section class="panel" aria-labelledby="statement">
@@ -84,15 +104,24 @@ export function Statement({ stated, children }: Props) {
           <Failure error={work.error.value} />
         </div>
       )}
-      {stated !== null && <Lines key={stated.from} stated={stated} />}
+      {stated !== null && <Lines key={stated.from} stated={stated} rented={rented} volumes={volumes} />}
       {children}
     </section>
   );
 }
 
-function Lines({ stated }: { stated: Stated }) {
+function Lines({ stated, rented, volumes }: { stated: Stated; rented: Rented; volumes: Volumes }) {
   const { openingBalance, closingBalance, from, to } = stated;
-  const rows = useMemo(() => statementRows(stated), [stated]);
+  const order = chosenOrder();
+  const rows = useMemo(() => inOrder(statementRows(stated), order), [stated, order]);
+  const names = useMemo(
+    () =>
+      new Map<string, Named>([
+        ...rented.map((one) => [one.instanceId, { ...one, id: one.instanceId }] as const),
+        ...volumes.map((volume) => [volume.id, { ...volume, template: '' }] as const),
+      ]),
+    [rented, volumes],
+  );
   const first = matchMedia('(max-width: 44rem)').matches ? FIRST_NARROW : FIRST;
   const isOpen = useSignal(false);
   const open = () => {
@@ -106,6 +135,9 @@ function Lines({ stated }: { stated: Stated }) {
     );
   const shown = rows.slice(0, isOpen.value ? SHOWN : first);
   const hidden = rows.slice(shown.length);
+  const isOpenMonth = chosenMonth() === months()[0];
+  const opening = <Total name={texts.opening} at={from} amount={openingBalance} />;
+  const closing = <Total name={isOpenMonth ? texts.now : texts.closing} at={to} amount={closingBalance} />;
   return (
     <>
       <Table
@@ -113,19 +145,41 @@ function Lines({ stated }: { stated: Stated }) {
         class="listing statement"
         columns={[
           [texts.what],
-          [texts.when],
+          [
+            texts.when,
+            undefined,
+            '',
+            undefined,
+            {
+              order: order === 'newest' ? 'descending' : order === 'oldest' ? 'ascending' : null,
+              onChoose: chooseOrder(order === 'newest' ? 'oldest' : 'newest'),
+            },
+          ],
           [texts.span, 'number', 'widest-only'],
           [texts.gpus, 'number'],
           [texts.storage, 'number'],
-          [texts.usd, 'number'],
+          [
+            texts.usd,
+            'number',
+            '',
+            texts.usdHint,
+            {
+              order: order === 'cost' ? 'ascending' : null,
+              onChoose: chooseOrder(order === 'cost' ? 'newest' : 'cost'),
+            },
+          ],
         ]}
       >
-        <Total name={texts.opening} at={from} amount={openingBalance} />
+        {order === 'oldest' ? opening : closing}
         {shown.map((row) =>
-          'charge' in row ? <ChargeRow key={row.charge.id} charge={row.charge} /> : <MovementRow of={row} />,
+          'charge' in row ? (
+            <ChargeRow key={row.charge.id} charge={row.charge} names={names} />
+          ) : (
+            <MovementRow of={row} names={names} />
+          ),
         )}
         {hidden.length > 0 && <Hidden rows={hidden} onOpen={isOpen.value ? null : open} />}
-        <Total name={texts.closing} at={to} amount={closingBalance} />
+        {order === 'oldest' ? closing : opening}
       </Table>
       <div class="list-end row between small">
         <a href="/verify">{texts.verify}</a>
@@ -147,14 +201,14 @@ function Lines({ stated }: { stated: Stated }) {
 }
 
 /** A credit, a correction or a refund. */
-function MovementRow({ of: { movement, amount } }: { of: Extract<Row, { movement: unknown }> }) {
+function MovementRow({ of: { movement, amount }, names }: { of: Extract<Row, { movement: unknown }>; names: Names }) {
   const { at, kind, note, reference, instanceId } = movement;
   return (
     <tr>
       <th scope="row">
         <span class="statement-item">
           <span>{texts.movements[kind]}</span>
-          {instanceId !== null && <Subject id={instanceId} />}
+          {instanceId !== null && <Subject id={instanceId} names={names} />}
           {note !== null && <Note text={visible(kind === 'SERVICE_CREDIT' ? serviceCreditText(note) : note)} />}
           {reference !== null && <span class="mono quiet">{visible(reference)}</span>}
         </span>
@@ -171,7 +225,7 @@ function MovementRow({ of: { movement, amount } }: { of: Extract<Row, { movement
 }
 
 /** All charges of an instance or a volume. The rates and times of its parts appear on hover. */
-function ChargeRow({ charge }: { charge: Charge }) {
+function ChargeRow({ charge, names }: { charge: Charge; names: Names }) {
   const { id, isVolume, from, to, seconds, gpus, storage, amount, lines } = charge;
   const rates = (isPart: (line: Line) => boolean) =>
     lines
@@ -186,7 +240,7 @@ function ChargeRow({ charge }: { charge: Charge }) {
     <tr>
       <th scope="row">
         <span class="statement-item">
-          {isVolume ? <span class="mono">{id}</span> : <Subject id={id} />}
+          {isVolume ? <VolumeName id={id} name={names.get(id)?.name} /> : <Subject id={id} names={names} />}
           {isVolume && <Note text={texts.kinds.VOLUME} />}
           {extras.length > 0 && <Note text={texts.including(extras.map((kind) => texts.kinds[kind]).join(', '))} />}
         </span>
@@ -209,7 +263,7 @@ function ChargeRow({ charge }: { charge: Charge }) {
 }
 
 const Part = ({ of: { exact, shown } }: { of: Rounded }) =>
-  exact === 0n ? <>–</> : <span class="figure">{sum(shown === 0n ? exact : shown)}</span>;
+  exact === 0n ? <>–</> : <span class="figure">{usd(shown)}</span>;
 
 /** The cells of a row that has no GPUs and no storage. */
 const NoSplit = () => (
@@ -252,15 +306,27 @@ const Note = ({ text }: { text: string }) => (
   </span>
 );
 
-/** Links to an instance under its name or, if it no longer exists, its id. */
-function Subject({ id }: { id: string }) {
-  const name = instanceName(id);
+type Named = Parameters<typeof titleOf>[0];
+type Names = ReadonlyMap<string, Named>;
+
+/** Links to an instance under its name, or else what it runs with its id, as in the list of instances. */
+function Subject({ id, names }: { id: string; names: Names }) {
+  const known = names.get(id);
+  const name = known === undefined ? instanceName(id) : visible(titleOf(known));
   return (
     <a class={`id${name === id ? ' mono' : ''}`} title={id} href={`/instances/${id}`}>
       {name}
+      {known !== undefined && !isNamed(known) && <span class="mono quiet"> {id}</span>}
     </a>
   );
 }
+
+/** Shows a volume's name or, if it no longer exists, its id. */
+const VolumeName = ({ id, name }: { id: string; name: string | undefined }) => (
+  <span class={name === undefined ? 'mono' : ''} title={id}>
+    {name === undefined ? id : visible(name)}
+  </span>
+);
 
 /** Shows a UTC time, because statements cover UTC months. The exact time appears on hover. */
 const Moment = ({ at }: { at: string }) => (

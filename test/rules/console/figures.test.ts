@@ -89,7 +89,7 @@ describe('money on the page', () => {
     [1_234_567_890n, '1,234.56', '1,234.567890'],
     [9_999n, '<0.01', '0.009999'],
     [0n, '0.00', '0.000000'],
-    [-1n, '−<0.01', '−0.000001'],
+    [-1n, '−0.01', '−0.000001'],
     [-10_000n, '−0.01', '−0.010000'],
   ])('the sum %s is shown as %s and exactly as %s', (amount, text, all) => {
     expect([sum(amount), exact(amount)]).toEqual([text, all]);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { inCents, inCentsBetween, inCentsOfSum } from '../../../web/figures/apportion.js';
 import { fromFirstSpend } from '../../../web/figures/spent-days.js';
-import { statementRows, totalOf } from '../../../web/figures/statement.js';
+import { inOrder, statementRows, totalOf } from '../../../web/figures/statement.js';
 
 type Stated = Parameters<typeof statementRows>[0];
 type Line = Stated['lines'][number];
@@ -105,6 +105,18 @@ describe("a statement's rows", () => {
       expect(gpus.exact + storage.exact).toBe(-amount.exact);
       expect(gpus.shown + storage.shown).toBe(-amount.shown);
     }
+  });
+
+  it('are sorted by the start of their time, or from the highest cost to the highest credit', () => {
+    const at = (day: number) => ({ from: `2026-11-0${day}T00:00:00Z` });
+    const rows = statementRows(
+      stated([line('i-1', 'GPU', 2, at(2)), line('i-2', 'GPU', 3, at(4)), line('v-1', 'VOLUME', 1, at(3))]),
+    );
+    const sorted = (order: Parameters<typeof inOrder>[1]) =>
+      inOrder(rows, order).map((row) => ('charge' in row ? row.charge.id : row.movement.kind));
+    expect(sorted('newest')).toEqual(['i-2', 'v-1', 'i-1', 'CREDIT']);
+    expect(sorted('oldest')).toEqual(['CREDIT', 'i-1', 'v-1', 'i-2']);
+    expect(sorted('cost')).toEqual(['i-2', 'i-1', 'v-1', 'CREDIT']);
   });
 
   it('lead from the opening to the closing balance as displayed, with those that are not shown', () => {

@@ -1,15 +1,17 @@
 import type { texts as english } from '../en/month.js';
 
 export const texts: typeof english = {
-  title: 'Dieser Monat',
-  what: 'UTC-Monat, Prognose bei den aktuellen Kosten',
+  title: 'Ausgaben',
+  period: 'Zeitraum',
+  periods: { month: 'Dieser Monat', before: 'Letzter Monat', days30: '30 Tage', days90: '90 Tage' },
   costs: 'Kosten (USD)',
   spent: 'Ausgegeben',
   projected: 'Prognose',
-  groupBy: 'Kosten dieses Monats gruppieren',
+  projectedHint: 'Für den ganzen Monat, bei den aktuellen Kosten',
+  groupBy: 'Kosten gruppieren',
   byModel: 'Nach Modell',
   byName: 'Nach Name',
-  none: 'Keine Ausgaben in diesem Monat',
+  none: 'Keine Kosten in diesem Zeitraum',
   noneWhat: 'Jedes Modell und jeder Instanzname erhält eine eigene Zeile.',
   model: 'Modell',
   name: 'Name',

@@ -15,8 +15,11 @@ export const texts: typeof english = {
   part: (kind, time, hourly, amount) => `${kind}: ${time} zu ${hourly} USD/h, ${amount} USD`,
   including: (what) => `einschließlich ${what}`,
   usd: 'USD',
+  usdHint:
+    'Ganze Cents, deren Summe das Guthaben ergibt. Eine Zeile kann einen Cent mehr zeigen als der Verlauf, in dem jeder Betrag abgerundet ist.',
   opening: 'Anfangsguthaben',
   closing: 'Endguthaben',
+  now: 'Aktuelles Guthaben',
   more: (count) => plural(count, { one: '1 weiterer Posten', other: `${number(count)} weitere Posten` }),
   all: 'Alle anzeigen',
   fewer: 'Weniger anzeigen',

@@ -1,7 +1,5 @@
 export const texts = {
-  title: 'Spend by UTC day',
-  period: 'Period',
-  days: (count: number) => `${count} days`,
+  title: 'By UTC day',
   none: 'Nothing spent in this period',
   noneWhat: 'Spend appears here from the first second of a rental.',
   /** The dates and the amount are already formatted. */

@@ -16,8 +16,12 @@ export const texts = {
     `${kind}: ${time} at ${hourly} USD/h, ${amount} USD`,
   including: (what: string) => `including ${what}`,
   usd: 'USD',
+  usdHint:
+    'Whole cents that add up to the balance. A row can be one cent more than in History, where each amount is rounded down.',
   opening: 'Opening balance',
   closing: 'Closing balance',
+  /** Instead of the closing balance, while the month isn’t over. */
+  now: 'Balance now',
   /** The rows that aren't shown. Their sum is next to it. */
   more: (count: number) => plural(count, { one: '1 more item', other: `${number(count)} more items` }),
   all: 'Show all',
