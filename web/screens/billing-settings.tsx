@@ -17,7 +17,7 @@ interface Props {
   onChanged(): void;
 }
 
-/** Shows the account's limit, low-balance notice and billing details as lines, each with a dialog that changes it. */
+/** Shows the account's limit, low-balance notification and billing details as lines, each with a dialog that changes it. */
 export function BillingSettings({ read: { account, balanceNotice, billingDetails }, onChanged }: Props) {
   const editing = useSignal<'limit' | 'notice' | 'details' | null>(null);
   const close = () => {
@@ -98,7 +98,7 @@ interface NoticeProps {
   onClose(): void;
 }
 
-/** A dialog that changes or disables the low-balance notice. */
+/** A dialog that changes or disables the low-balance notification. */
 export function NoticeDialog({ below, onChanged, onClose }: NoticeProps) {
   const change = async (typed: FormData) => {
     const text = String(typed.get('below'));

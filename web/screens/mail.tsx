@@ -5,6 +5,7 @@ import { secondsOf } from '../figures/time.js';
 import { visible } from '../figures/visible.js';
 import { DeleteMailAddress, type Notifications, SetMailAddress, TestMailAddress } from '../graph/documents.js';
 import { send } from '../graph/send.js';
+import { Ago } from '../parts/ago.js';
 import { EditDialog } from '../parts/edit-dialog.js';
 import { Icon } from '../parts/icon.js';
 import { LocalTime } from '../parts/local-time.js';
@@ -129,10 +130,15 @@ function Badge({ of: mail }: { of: Address }) {
 }
 
 /** Describes what the address receives, or why it receives nothing. */
-function State({ of: { events, waiting, pausedAt, pauseReason, confirmedAt, confirmBy } }: { of: Address }) {
+function State({ of: { events, waiting, attempts, pausedAt, pauseReason, confirmedAt, confirmBy } }: { of: Address }) {
   if (pausedAt !== null) return texts.paused(<LocalTime at={secondsOf(pausedAt)} />, visible(pauseReason ?? ''));
   if (confirmedAt === null) return texts.unconfirmed(<LocalTime at={secondsOf(confirmBy ?? '')} />);
-  return <NoticesOf name={texts.title} events={events} waiting={waiting} />;
+  return (
+    <>
+      <NoticesOf name={texts.title} events={events} waiting={waiting} />
+      {attempts[0] !== undefined && <> · {webhookTexts.lastSent(<Ago at={secondsOf(attempts[0].at)} />)}</>}
+    </>
+  );
 }
 
 interface NoticesProps {

@@ -36,6 +36,8 @@ const ICONS: Readonly<Record<NoticeKind, string>> = {
   delivery: 'triangle-alert',
 };
 
+const MAIL = 'mail';
+
 /** A column of the list. */
 interface Recipient {
   id: string;
@@ -54,7 +56,7 @@ function recipientsOf({ sendsMail, mailAddress: mail, webhooks }: Read): Recipie
     ...(sendsMail && mail !== null
       ? [
           {
-            id: 'mail',
+            id: MAIL,
             name: mailTexts.title,
             address: visible(mail.address),
             events: mail.events,
@@ -119,8 +121,11 @@ export function Notices({ of, onChanged }: Props) {
           isCards
           class="notices"
           columns={[
-            [texts.columns.notice],
-            ...recipients.map(({ name, address }) => [name, undefined, 'by', address] as const),
+            [texts.columns.event],
+            ...recipients.map(
+              ({ id, name, address }) =>
+                [id === MAIL ? texts.byMail : texts.to(name), undefined, 'by', address] as const,
+            ),
           ]}
         >
           {(Object.keys(NOTICE_KINDS) as NoticeKind[]).map((kind) => {

@@ -24,8 +24,8 @@ export const texts: typeof english = {
   isFailing: 'gestört',
   testOf: (url) => `Test senden an ${url}`,
   notices: 'Ereignisse',
-  noticesWhat: 'Legen Sie fest, was jeder Empfänger erhält. Änderungen werden sofort gespeichert.',
-  noticesWithout: 'Geben Sie einen Empfänger an, um sie zu erhalten.',
+  noticesWhat: 'Legen Sie fest, worüber jeder Empfänger benachrichtigt wird. Änderungen werden sofort gespeichert.',
+  noticesWithout: 'Geben Sie einen Empfänger an, um benachrichtigt zu werden.',
   kinds: {
     instances: ['Instanzen', 'Start, Fehler, Anhalten, Unterbrechung und Löschung'],
     ends: ['Bevorstehendes Ende', '1 Stunde und nochmals 10 Minuten vor Frist, Limit oder Ende des Guthabens'],
@@ -37,7 +37,10 @@ export const texts: typeof english = {
   lowAt: (amount) => <>Einmal, bei einem Guthaben von {amount}</>,
   lowOff: 'Keine Schwelle festgelegt',
   setThreshold: 'Festlegen',
-  sendTo: (notice, recipient) => `${notice}: ${recipient}`,
+  sendTo: (kind, recipient) => `${kind}: ${recipient}`,
+  byMail: 'Per E-Mail',
+  to: (recipient) => `An ${recipient}`,
+  lastSent: (at) => <>zuletzt gesendet {at}</>,
   isLast: 'Ein Empfänger erhält mindestens eine Art von Benachrichtigung.',
   notOpen: 'Bestätigen oder reaktivieren Sie zuerst die Adresse.',
   paused: (since, reason) => (
@@ -62,7 +65,6 @@ export const texts: typeof english = {
   deleteThis: (url) => `Webhook an ${url} löschen`,
   nothingSent: 'In den letzten 30 Tagen wurde nichts gesendet.',
   columns: {
-    notice: 'Anlass',
     event: 'Ereignis',
     about: 'Betrifft',
     state: 'Zustand',

@@ -7,7 +7,7 @@ export const texts = {
   limitUsed: 'spent this month',
   limitHint: 'When it is reached, all running instances stop immediately. Disks are kept and still billed.',
   limitLabel: 'Limit per UTC month',
-  notice: 'Low-balance notice',
+  notice: 'Low-balance notification',
   noNotice: 'off',
   noticeAt: (amount: ComponentChildren) => <>at {amount}</>,
   noticeHint: (
@@ -17,8 +17,8 @@ export const texts = {
     </>
   ),
   noticeLabel: 'Balance (USD)',
-  noticeSet: 'Low-balance notice set.',
-  noticeRemoved: 'Low-balance notice disabled.',
+  noticeSet: 'Low-balance notification set.',
+  noticeRemoved: 'Low-balance notification disabled.',
   details: 'Billing details',
   noDetails: 'none',
   detailsUse: 'These details appear on all your invoices, including those for past months. Empty fields are left out.',

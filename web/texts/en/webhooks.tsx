@@ -15,18 +15,18 @@ export const texts = {
   copySecret: 'Copy secret',
   none: 'No webhooks yet',
   noneHint: 'Create one to notify your program when an instance starts, stops or ends, and when credit runs low.',
-  /** The number of kinds of notices that a recipient receives. */
-  receives: (some: number, all: number) => (some === all ? 'all notices' : `${some} of ${all} notices`),
+  /** The number of kinds of notifications that a recipient receives. */
+  receives: (some: number, all: number) => (some === all ? 'all notifications' : `${some} of ${all} notifications`),
   waiting: (count: number) => plural(count, { one: '1 event waiting', other: `${count} events waiting` }),
   isPaused: 'paused',
   isActive: 'active',
   isUnused: 'unused',
   isFailing: 'failing',
   testOf: (url: string) => `Send test to ${url}`,
-  notices: 'Notices',
-  noticesWhat: 'Choose what each recipient receives. Changes are saved immediately.',
-  noticesWithout: 'Add a recipient to receive them.',
-  /** The notices, each with what it reports. */
+  notices: 'Events',
+  noticesWhat: 'Choose which events each recipient is notified of. Changes are saved immediately.',
+  noticesWithout: 'Add a recipient to be notified of them.',
+  /** The kinds of events, each with what it reports. */
   kinds: {
     instances: ['Instances', 'Start, failure, stop, preemption and deletion'],
     ends: ['Upcoming stops', '1 hour and again 10 minutes before a deadline, limit or empty balance'],
@@ -38,8 +38,12 @@ export const texts = {
   lowAt: (amount: ComponentChildren) => <>Once, at a balance of {amount}</>,
   lowOff: 'No threshold set',
   setThreshold: 'Set threshold',
-  sendTo: (notice: string, recipient: string) => `${notice}: ${recipient}`,
-  isLast: 'A recipient receives at least one kind of notice.',
+  sendTo: (kind: string, recipient: string) => `${kind}: ${recipient}`,
+  /** Headings of the columns of checkboxes. */
+  byMail: 'By email',
+  to: (recipient: string) => `To ${recipient}`,
+  lastSent: (at: ComponentChildren) => <>last sent {at}</>,
+  isLast: 'A recipient receives at least one kind of notification.',
   notOpen: 'Confirm or resume the address first.',
   paused: (since: ComponentChildren, reason: string) => (
     <>
@@ -66,7 +70,6 @@ export const texts = {
   deleteThis: (url: string) => `Delete the webhook to ${url}`,
   nothingSent: 'Nothing was sent in the last 30 days.',
   columns: {
-    notice: 'Notice',
     event: 'Event',
     about: 'Subject',
     state: 'State',
