@@ -84,20 +84,17 @@ export function Verify() {
       <main id="main" tabIndex={-1}>
         <div class="stack verify">
           <div class="stack-tight">
-            {!isSaved && (
-              <a class="back small quiet" href="/billing">
-                <Drawing of="m15 18-6-6 6-6" />
-                {screens['/billing']}
-              </a>
-            )}
             <h1 tabIndex={-1}>{texts.title}</h1>
             <p class="quiet">{texts.what}</p>
           </div>
+          <Steps />
           <Choose isOver={isOver} onChosen={add} />
           <div role="status">{checked !== null && <Verdict of={checked} />}</div>
           {checked !== null && <Files of={checked} onRemove={remove} />}
-          <Steps />
           {checked === null && <Example />}
+          <Fold title={texts.experts}>
+            <p class="small quiet">{texts.which}</p>
+          </Fold>
         </div>
       </main>
       <footer class="status-line">
@@ -175,30 +172,36 @@ function Choose({ isOver, onChosen }: { isOver: boolean; onChosen(files: readonl
   );
 }
 
-/** Explains in three steps how to verify a statement. Details for experts are folded. */
+/** Explains in three steps how to verify a statement. */
 function Steps() {
+  const billing = screens['/billing'];
+  const steps = [
+    [texts.getStatement, texts.statementFrom(isSaved ? billing : <a href="/billing">{billing}</a>)],
+    [
+      texts.getProofs,
+      isSaved
+        ? texts.savedProofs
+        : texts.fromService(
+            <a href="/.well-known/gpu-rental/keys.json" download="keys.json">
+              {texts.keys}
+            </a>,
+            <a href="/v1/log/roots" download="roots.json">
+              {texts.roots}
+            </a>,
+          ),
+    ],
+    [texts.giveAll, texts.giveAllBelow],
+  ] as const;
   return (
-    <section class="panel padded stack-tight" aria-labelledby="steps">
-      <h2 id="steps">{texts.how}</h2>
+    <section class="panel" aria-label={texts.how}>
       <ol class="verify-steps">
-        <li>{texts.getStatement}</li>
-        <li>
-          {isSaved
-            ? texts.getOthers
-            : texts.fromService(
-                <a href="/.well-known/gpu-rental/keys.json" download="keys.json">
-                  {texts.keys}
-                </a>,
-                <a href="/v1/log/roots" download="roots.json">
-                  {texts.roots}
-                </a>,
-              )}
-        </li>
-        <li>{texts.giveAll}</li>
+        {steps.map(([name, how]) => (
+          <li key={name}>
+            <h2>{name}</h2>
+            <p class="small quiet">{how}</p>
+          </li>
+        ))}
       </ol>
-      <Fold title={texts.experts}>
-        <p class="small quiet">{texts.which}</p>
-      </Fold>
     </section>
   );
 }

@@ -4,13 +4,15 @@ import { plural } from '../plural.js';
 
 export const texts: typeof english = {
   title: 'Kontoauszüge prüfen',
-  what: 'Legen Sie einen heruntergeladenen Kontoauszug hier ab. Diese Seite prüft, ob alle Beträge stimmen und unverändert sind.',
+  what: 'Hier können Sie oder Ihre Buchhaltung prüfen, ob ein Kontoauszug stimmt und seit der Ausstellung unverändert ist. Auch dieser Dienst kann ihn nicht unbemerkt ändern.',
   drop: 'Dateien hier ablegen',
   how: 'So prüfen Sie einen Kontoauszug',
-  getStatement: 'Wählen Sie unter „Abrechnung“ erst „Herunterladen“ und dann „Signiertes JSON“.',
-  getOthers:
-    'Fügen Sie die Schlüssel und das öffentliche Protokoll des Dienstes hinzu, die Sie mit dieser Seite gespeichert haben.',
-  giveAll: 'Legen Sie alle Dateien zusammen hier ab. Zu jeder Datei erscheint dann das Ergebnis.',
+  getStatement: 'Kontoauszug laden',
+  statementFrom: (billing) => <>Wählen Sie unter {billing} „Herunterladen“ und „Signiertes JSON“.</>,
+  getProofs: 'Nachweise laden',
+  savedProofs: 'Die Schlüssel und das öffentliche Protokoll, die Sie mit dieser Seite gespeichert haben.',
+  giveAll: 'Alle Dateien ablegen',
+  giveAllBelow: 'Zu jeder Datei erscheint das Ergebnis.',
   example: 'Beispiel eines Ergebnisses',
   experts: 'Weitere Dateien und Nachweise',
   which:
@@ -18,11 +20,10 @@ export const texts: typeof english = {
   choose: 'Dateien auswählen',
   fromService: (keys, roots) => (
     <>
-      Laden Sie von diesem Dienst die {keys} und das {roots} herunter, das er nicht unbemerkt ändern kann. Beide
-      belegen, wer den Auszug wann signiert hat.
+      Laden Sie die {keys} und das {roots} herunter. Sie belegen, wer ihn wann signiert hat.
     </>
   ),
-  keys: 'Schlüssel',
+  keys: 'öffentlichen Schlüssel',
   roots: 'öffentliche Protokoll',
   offline: 'Ihre Dateien bleiben in diesem Browser: Diese Seite sendet nichts und funktioniert offline.',
 

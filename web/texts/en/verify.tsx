@@ -4,12 +4,15 @@ import { plural } from '../plural.js';
 
 export const texts = {
   title: 'Verify statements',
-  what: 'Drop a statement that you downloaded, and this page checks that every amount in it is right and unchanged.',
+  what: 'You or your accountant can check that a statement adds up and hasn’t been changed since it was issued, not even by this service.',
   drop: 'Drop your files here',
   how: 'How to verify a statement',
-  getStatement: 'On the Billing screen, choose “Download”, and then “Signed JSON”.',
-  getOthers: 'Add the service’s keys and public log, which you saved with this page.',
-  giveAll: 'Drop all files here together. Each one is marked with its result.',
+  getStatement: 'Get the statement',
+  statementFrom: (billing: ComponentChildren) => <>Under {billing}, choose “Download” and “Signed JSON”.</>,
+  getProofs: 'Get the proofs',
+  savedProofs: 'The service’s keys and public log, which you saved with this page.',
+  giveAll: 'Drop all files',
+  giveAllBelow: 'Each one is marked with its result.',
   example: 'Example of a result',
   experts: 'Other files and proofs',
   which:
@@ -17,11 +20,10 @@ export const texts = {
   choose: 'Choose files',
   fromService: (keys: ComponentChildren, roots: ComponentChildren) => (
     <>
-      Download this service’s {keys} and {roots}, which it can’t change unnoticed. They prove who signed the statement
-      and when.
+      Download the {keys} and the {roots}. They show who signed it and when.
     </>
   ),
-  keys: 'keys',
+  keys: 'public keys',
   roots: 'public log',
   offline: 'Your files stay in this browser: this page sends nothing and works offline.',
 
