@@ -24,16 +24,17 @@ const BY = { model: texts.byModel, name: texts.byName } as const;
 /** The period selected in the URL, or this month. */
 const chosenPeriod = (): string => {
   const period = query.value.get('period') ?? '';
-  return period in texts.periods ? period : MONTH;
+  return Object.hasOwn(texts.periods, period) ? period : MONTH;
 };
+
+const firstOfMonth = (): string => `${serverDay.value.slice(0, 7)}-01`;
 
 /** Returns the selected period's first and last UTC day. A last day of null is the current one. */
 export function spendPeriod(): { first: string; last: string | null } {
   const period = chosenPeriod();
-  const month = `${serverDay.value.slice(0, 7)}-01`;
-  if (period === MONTH) return { first: month, last: null };
+  if (period === MONTH) return { first: firstOfMonth(), last: null };
   if (period !== 'before') return { first: firstOfDays(Number(period.slice('days'.length))), last: null };
-  const last = dayBefore(month);
+  const last = dayBefore(firstOfMonth());
   return { first: `${last.slice(0, 7)}-01`, last };
 }
 
@@ -99,12 +100,12 @@ const sumsOf = ({ spend }: MoneyRead, by: keyof typeof BY) =>
     ? (spend?.models ?? []).map(({ gpu, amount }) => ({ key: gpu, amount: micro(amount) }))
     : (spend?.names ?? []).map(({ name, amount }) => ({ key: name, amount: micro(amount) }));
 
-/** Whether the current hourly cost says how the period goes on. */
-const hasForecast = (): boolean => chosenPeriod() === MONTH;
+/** Whether the period ends in the future, so that the current hourly cost projects its total. */
+const hasForecast = ({ spend }: MoneyRead): boolean => spend?.from === firstOfMonth();
 
 /** Returns the rows of the cost table, whose order also determines the chart's colours. */
 function rowsOf(read: MoneyRead, by: keyof typeof BY) {
-  const rates = (hasForecast() ? (read.instances ?? []) : []).map((instance) => ({
+  const rates = (hasForecast(read) ? (read.instances ?? []) : []).map((instance) => ({
     key: by === 'model' ? instance.gpu : instance.name,
     amount: rateOf(instance),
   }));
@@ -119,16 +120,16 @@ function costsOf(read: MoneyRead, by: keyof typeof BY) {
   const asOf = secondsOf(account.asOf);
   const rows = rowsOf(read, by);
   const named = sumsOf(read, by).reduce((sum, { amount }) => sum + amount, 0n);
-  const volumesRate = hasForecast() ? burn - rented.reduce((sum, instance) => sum + rateOf(instance), 0n) : 0n;
+  const volumesRate = hasForecast(read) ? burn - rented.reduce((sum, instance) => sum + rateOf(instance), 0n) : 0n;
   const rest = [
     { key: texts.volumes, amount: micro(spent.volumes), rate: volumesRate },
     { key: texts.otherNames, amount: micro(spent.total) - named - micro(spent.volumes), rate: 0n },
   ].flatMap(({ key, amount, rate }) => monthRows([{ key, amount }], [{ key, amount: rate }], asOf));
-  return { rows, rest, total: totalOf([...rows, ...rest]) };
+  return { rows, rest, total: totalOf([...rows, ...rest]), isForecast: hasForecast(read) };
 }
 
 function Sums({
-  costs: { rows, rest, total },
+  costs: { rows, rest, total, isForecast },
   by,
 }: {
   costs: NonNullable<ReturnType<typeof costsOf>>;
@@ -140,7 +141,6 @@ function Sums({
         <p>{texts.noneWhat}</p>
       </Empty>
     );
-  const isForecast = hasForecast();
   // The rows add up to the total as displayed, which is rounded down like the figures at the top of the screen.
   const shownOf = (sums: readonly bigint[]) => [...inCentsOfSum(sums), undefined];
   const parts = [...rows, ...rest];

@@ -135,7 +135,7 @@ function Lines({ stated, rented, volumes }: { stated: Stated; rented: Rented; vo
     );
   const shown = rows.slice(0, isOpen.value ? SHOWN : first);
   const hidden = rows.slice(shown.length);
-  const isOpenMonth = chosenMonth() === months()[0];
+  const isOpenMonth = from.startsWith(months()[0]!);
   const opening = <Total name={texts.opening} at={from} amount={openingBalance} />;
   const closing = <Total name={isOpenMonth ? texts.now : texts.closing} at={to} amount={closingBalance} />;
   return (
