@@ -1,7 +1,9 @@
+import { useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
 import { inCentsOfSum } from '../figures/apportion.js';
 import { dayBefore } from '../figures/day.js';
-import { micro } from '../figures/money.js';
-import { monthRows, totalOf } from '../figures/month.js';
+import { type Micro, micro } from '../figures/money.js';
+import { type MonthRow, monthRows, totalOf } from '../figures/month.js';
 import { monthEnd, secondsOf } from '../figures/time.js';
 import { Amount, Rate } from '../parts/amount.js';
 import { shortName } from '../parts/model-name.js';
@@ -18,6 +20,8 @@ import { NAMED, Spend, Swatch } from './spend.js';
 
 /** Maximum number of names shown. The rest are combined into a single sum. */
 export const MAX_NAMES = 100;
+/** Number of rows shown before the user requests more. */
+const MAX_ROWS = 8;
 const MONTH = 'month';
 const BY = { model: texts.byModel, name: texts.byName } as const;
 
@@ -60,27 +64,36 @@ export function Month({ read }: { read: MoneyRead | null }) {
           ))}
         </select>
       </div>
-      <div class="month">
-        <Spend spent={read?.spend ?? null} models={read === null ? [] : rowsOf(read, 'model').map(({ key }) => key)} />
-        <div class="month-sums">
-          <div class="month-head">
-            <h3>{texts.costs}</h3>
-            <fieldset class="segments" aria-label={texts.groupBy}>
-              {(['model', 'name'] as const).map((one) => (
-                <button
-                  key={one}
-                  type="button"
-                  aria-pressed={by === one}
-                  onClick={() => setQuery({ by: one === 'model' ? null : one }, { replace: true })}
-                >
-                  {BY[one]}
-                </button>
-              ))}
-            </fieldset>
+      {costs !== null && costs.rows.length === 0 && costs.rest.length === 0 ? (
+        <Empty icon="chart-line" title={texts.none}>
+          <p>{texts.noneWhat}</p>
+        </Empty>
+      ) : (
+        <div class="month">
+          <Spend
+            spent={read?.spend ?? null}
+            models={read === null ? [] : rowsOf(read, 'model').map(({ key }) => key)}
+          />
+          <div class="month-sums">
+            <div class="month-head">
+              <h3>{texts.costs}</h3>
+              <fieldset class="segments" aria-label={texts.groupBy}>
+                {(['model', 'name'] as const).map((one) => (
+                  <button
+                    key={one}
+                    type="button"
+                    aria-pressed={by === one}
+                    onClick={() => setQuery({ by: one === 'model' ? null : one }, { replace: true })}
+                  >
+                    {BY[one]}
+                  </button>
+                ))}
+              </fieldset>
+            </div>
+            {costs !== null && <Sums key={by} costs={costs} by={by} />}
           </div>
-          {costs !== null && <Sums costs={costs} by={by} />}
         </div>
-      </div>
+      )}
     </section>
   );
 }
@@ -135,22 +148,18 @@ function Sums({
   costs: NonNullable<ReturnType<typeof costsOf>>;
   by: keyof typeof BY;
 }) {
-  if (rows.length === 0 && rest.length === 0)
-    return (
-      <Empty icon="calendar" title={texts.none}>
-        <p>{texts.noneWhat}</p>
-      </Empty>
-    );
+  const isOpen = useSignal(false);
   // The rows add up to the total as displayed, which is rounded down like the figures at the top of the screen.
-  const shownOf = (sums: readonly bigint[]) => [...inCentsOfSum(sums), undefined];
   const parts = [...rows, ...rest];
-  const spentShown = shownOf(parts.map(({ spent }) => spent));
-  const forecastShown = shownOf(parts.map(({ forecast }) => forecast));
-  const all = [
-    ...rows.map((row) => ({ ...row, key: by === 'model' ? shortName(modelName(row.key)) : row.key })),
-    ...rest,
-    { key: texts.total, ...total },
-  ];
+  const spentShown = inCentsOfSum(parts.map(({ spent }) => spent));
+  const forecastShown = inCentsOfSum(parts.map(({ forecast }) => forecast));
+  const all = parts.map((row, index) => ({
+    ...row,
+    key: by === 'model' && index < rows.length ? shortName(modelName(row.key)) : row.key,
+    shown: { spent: spentShown[index]!, forecast: forecastShown[index]! },
+  }));
+  const cut = isOpen.value || rows.length <= MAX_ROWS + 1 ? rows.length : MAX_ROWS;
+  const hidden = all.slice(cut, rows.length);
   return (
     <Table
       columns={[
@@ -160,25 +169,67 @@ function Sums({
         ...(isForecast ? [[texts.projected, 'number', undefined, texts.projectedHint] as const] : []),
       ]}
     >
-      {all.map(({ key, rate, spent, forecast }, index) => (
-        <tr key={key} class={index === all.length - 1 ? 'total' : ''}>
-          <th scope="row">
-            <span class="month-model">
-              {by === 'model' && index < all.length - 1 && <Swatch index={index < rows.length ? index : NAMED} />}
-              <span>{key}</span>
-            </span>
-          </th>
-          {isForecast && <td class="number month-hourly">{rate === 0n ? '–' : <Rate of={rate} />}</td>}
-          <td class="number">
-            <Amount of={spent} shown={spentShown[index]} />
-          </td>
-          {isForecast && (
-            <td class="number">
-              <Amount of={forecast} shown={forecastShown[index]} />
-            </td>
-          )}
-        </tr>
-      ))}
+      {all.map((row, index) => {
+        if (index > cut && index < rows.length) return null;
+        if (index === cut && hidden.length > 0)
+          return (
+            <CostRow
+              key="more"
+              isForecast={isForecast}
+              of={totalOf(hidden)}
+              shown={{
+                spent: hidden.reduce((sum, { shown }) => sum + shown.spent, 0n),
+                forecast: hidden.reduce((sum, { shown }) => sum + shown.forecast, 0n),
+              }}
+            >
+              <button
+                type="button"
+                class="plain small"
+                onClick={() => {
+                  isOpen.value = true;
+                }}
+              >
+                {texts.more(hidden.length)}
+              </button>
+            </CostRow>
+          );
+        return (
+          <CostRow key={row.key} isForecast={isForecast} of={row} shown={row.shown}>
+            {by === 'model' && <Swatch index={index < rows.length ? index : NAMED} />}
+            <span>{row.key}</span>
+          </CostRow>
+        );
+      })}
+      <CostRow isForecast={isForecast} of={total} isTotal>
+        {texts.total}
+      </CostRow>
     </Table>
   );
 }
+
+interface CostRowProps {
+  of: Omit<MonthRow, 'key'>;
+  /** The amounts in whole cents; omitted for the total. */
+  shown?: { spent: Micro; forecast: Micro };
+  isForecast: boolean;
+  isTotal?: boolean;
+  /** The row's name. */
+  children: ComponentChildren;
+}
+
+const CostRow = ({ of: { rate, spent, forecast }, shown, isForecast, isTotal = false, children }: CostRowProps) => (
+  <tr class={isTotal ? 'total' : ''}>
+    <th scope="row">
+      <span class="month-model">{children}</span>
+    </th>
+    {isForecast && <td class="number month-hourly">{rate === 0n ? '–' : <Rate of={rate} />}</td>}
+    <td class="number">
+      <Amount of={spent} shown={shown?.spent} />
+    </td>
+    {isForecast && (
+      <td class="number">
+        <Amount of={forecast} shown={shown?.forecast} />
+      </td>
+    )}
+  </tr>
+);

@@ -1,3 +1,4 @@
+import { number } from '../../figures/number.js';
 import type { texts as english } from '../en/month.js';
 
 export const texts: typeof english = {
@@ -11,12 +12,13 @@ export const texts: typeof english = {
   groupBy: 'Kosten gruppieren',
   byModel: 'Nach Modell',
   byName: 'Nach Name',
-  none: 'Keine Kosten in diesem Zeitraum',
+  none: 'Keine Ausgaben in diesem Zeitraum',
   noneWhat: 'Jedes Modell und jeder Instanzname erhält eine eigene Zeile.',
   model: 'Modell',
   name: 'Name',
   hourly: 'USD/h jetzt',
   volumes: 'Volumes',
   otherNames: 'Alle anderen Namen',
+  more: (count) => `${number(count)} weitere`,
   total: 'Gesamt',
 };

@@ -1,3 +1,5 @@
+import { number } from '../../figures/number.js';
+
 export const texts = {
   title: 'Spend',
   period: 'Period',
@@ -10,12 +12,14 @@ export const texts = {
   groupBy: 'Group the cost',
   byModel: 'By model',
   byName: 'By name',
-  none: 'No cost in this period',
+  none: 'Nothing spent in this period',
   noneWhat: 'Each model and each instance name will get its own line.',
   model: 'Model',
   name: 'Name',
   hourly: 'USD/h now',
   volumes: 'Volumes',
   otherNames: 'All other names',
+  /** More names or models, which are at least two. */
+  more: (count: number) => `${number(count)} more`,
   total: 'Total',
 };
