@@ -54,10 +54,6 @@ export function localTime(at: number, now: number, hasSeconds = false): string {
 export const columnTime = (at: number, now: number): string =>
   (Math.abs(at - now) < YEAR_AFTER ? moment : date).format(new Date(at * 1_000));
 
-/** Formats the day of such a time, for narrow columns: "3 Dec", or "3 Dec 2025". */
-export const columnDay = (at: number, now: number): string =>
-  (Math.abs(at - now) < YEAR_AFTER ? dateOfYear : date).format(new Date(at * 1_000));
-
 const unbroken = (text: string): string => text.replaceAll(' ', '\u00a0');
 
 /** Formats a date such as 2026-11-27: "27 Nov 2026". */
@@ -96,6 +92,9 @@ export function byLocalDay<Row>(rows: readonly Row[], timeOf: (row: Row) => numb
   }
   return days;
 }
+
+/** Formats a local time: "14:05". */
+export const clockTime = (at: number): string => clock.format(new Date(at * 1_000));
 
 /** Formats a local time with seconds: "14:05:09". */
 export const timeToSecond = (at: number): string => clockOfSeconds.format(new Date(at * 1_000));
