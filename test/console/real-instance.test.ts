@@ -94,6 +94,22 @@ describe('an instance that runs a real container', needsEngine('podman', 'chromi
       expect(new URL(page.url()).pathname).toBe(screen());
     }));
 
+  it('opens its first service and its terminal from the list', async () => {
+    const names = `update container set port_names = '{"8080": "Board"}' where instance_id = $1`;
+    await web.second.deps.db.pool.query(names, [web.instanceId]);
+    await pages.with('/instances', web.renter, async ({ page, complaints }) => {
+      const opened = page.context().waitForEvent('page');
+      await page.getByRole('button', { name: `Open Board: ${web.instanceId}` }).click();
+      const tab = await opened;
+      tab.setDefaultTimeout(SOON_MS);
+      await tab.getByRole('heading', { name: 'from inside' }).waitFor();
+      expect(new URL(tab.url()).hostname).toBe(web.hostOf());
+      await page.getByRole('link', { name: `Terminal: ${web.instanceId}` }).click();
+      await waitForText(page, PROMPT);
+      expect(complaints).toEqual([]);
+    });
+  });
+
   it('has a terminal that survives a reload and shows output as text', () =>
     pages.with(screen('?tab=terminal'), web.renter, async ({ page, complaints }) => {
       await waitForText(page, PROMPT);

@@ -153,6 +153,9 @@ export function valueText(value: number | null, of: Quantity): string {
   }
 }
 
+/** The largest part of a unit by which an axis's mark is rounded. */
+const MAX_ROUNDING = 0.1;
+
 const AXIS_UNITS = { power: 'W', temperature: '°C' };
 
 /** Formats the marks of an axis, which are equally far apart. They all have the same unit. */
@@ -161,6 +164,9 @@ export function marksText(marks: readonly number[], of: Quantity): string[] {
   const isBytes = of === 'size' || of === 'rate';
   const unit = isBytes ? unitOf(marks.at(-1) ?? 0) : { name: AXIS_UNITS[of], bytes: 1 };
   const name = of === 'rate' ? `${unit.name}/s` : unit.name;
-  const apart = (marks[1] ?? unit.bytes) - (marks[0] ?? 0);
-  return marks.map((mark) => (mark === 0 ? '0' : `${tickText(mark / unit.bytes, apart / unit.bytes)} ${name}`));
+  const apart = ((marks[1] ?? unit.bytes) - (marks[0] ?? 0)) / unit.bytes;
+  // Half of 23 GB is 11.5 GB. A card's 23.99 GB are still 24 GB.
+  const isUneven = apart >= 1 && Math.abs(apart - Math.round(apart)) > MAX_ROUNDING;
+  const step = isUneven ? MAX_ROUNDING : apart;
+  return marks.map((mark) => (mark === 0 ? '0' : `${tickText(mark / unit.bytes, step)} ${name}`));
 }

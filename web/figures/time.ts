@@ -54,10 +54,6 @@ export function localTime(at: number, now: number, hasSeconds = false): string {
 export const columnTime = (at: number, now: number): string =>
   (Math.abs(at - now) < YEAR_AFTER ? moment : date).format(new Date(at * 1_000));
 
-/** Formats the day of such a time, for narrow columns: "3 Dec", or "3 Dec 2025". */
-export const columnDay = (at: number, now: number): string =>
-  (Math.abs(at - now) < YEAR_AFTER ? dateOfYear : date).format(new Date(at * 1_000));
-
 const unbroken = (text: string): string => text.replaceAll(' ', '\u00a0');
 
 /** Formats a date such as 2026-11-27: "27 Nov 2026". */

@@ -403,6 +403,18 @@ export const InstanceLinks = graphql(`
   }
 `);
 
+/** Fetches the names of the instances' services, so that a list can open the first one. */
+export const InstanceServices = graphql(`
+  query InstanceServices {
+    instances {
+      id
+      ports {
+        name
+      }
+    }
+  }
+`);
+
 export const Quote = graphql(`
   query Quote($input: QuoteInput!) {
     quote(input: $input) {

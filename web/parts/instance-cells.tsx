@@ -10,11 +10,17 @@ import { Amount, Rate } from './amount.js';
 import { ModelName } from './model-name.js';
 import { Status } from './status.js';
 
+interface MainCellsProps {
+  instance: Instance;
+  since?: ComponentChildren;
+  children?: ComponentChildren;
+}
+
 /**
- * The cells that all lists of instances share: name, status and GPUs. `children` follow the name. An instance without a
- * name is shown by what it runs, with its id next to it.
+ * The cells that all lists of instances share: name, status and GPUs. `children` follow the name, and `since` follows the
+ * status. An instance without a name is shown by what it runs, with its id next to it.
  */
-export function MainCells({ instance, children }: { instance: Instance; children?: ComponentChildren }) {
+export function MainCells({ instance, since, children }: MainCellsProps) {
   const { id, name, numGpus, gpu, template } = instance;
   const idText = <span class="mono quiet">{id}</span>;
   return (
@@ -34,6 +40,7 @@ export function MainCells({ instance, children }: { instance: Instance; children
       </th>
       <td class="i-status">
         <Status instance={instance} />
+        {since}
       </td>
       <td class="i-gpus" title={`${modelName(gpu)}, ${visible(template)}`}>
         {numGpus} × <ModelName name={modelName(gpu)} />

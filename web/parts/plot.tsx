@@ -8,7 +8,8 @@ import { useSize } from './use-size.js';
 
 const HEIGHT = 136;
 const SERIES = ['a', 'b', 'c', 'd', 'e'] as const;
-const AXIS_WIDTH = 64;
+/** Widths of an axis with percentages, and of any other, in pixels. */
+const [PERCENT_AXIS, AXIS] = [40, 60];
 const AXIS_HEIGHT = 28;
 /** Maximum number of steps between the marks of an axis without a fixed end. */
 const STEPS = 3;
@@ -114,6 +115,9 @@ function draw(
   const end = (most: number) => top ?? ticks(Math.max(most, MIN_TOP), STEPS).at(-1)!;
   const font = `11px ${getComputedStyle(place).fontFamily}`;
   const axis = { stroke: quiet, grid, ticks: { show: false }, font };
+  // A label at the right edge would be cut off, so there is no line either.
+  const withoutEdge = ({ scales: { x } }: UPlot, marks: readonly number[]) =>
+    marks.map((at) => (x!.max! - at < (x!.max! - x!.min!) * EDGE ? null : at));
   const plot = new UPlot(
     {
       width: place.clientWidth || HEIGHT,
@@ -137,13 +141,14 @@ function draw(
           ...axis,
           size: AXIS_HEIGHT,
           space: 70,
-          // A label at the right edge would be cut off.
-          values: ({ scales: { x } }, marks, _, __, apart) =>
-            marks.map((at) => (x!.max! - at < (x!.max! - x!.min!) * EDGE ? '' : markText(at, apart))),
+          filter: withoutEdge,
+          grid: { ...grid, filter: withoutEdge },
+          values: (_, marks, __, ___, apart) => marks.map((at) => (at === null ? '' : markText(at, apart))),
         },
         {
           ...axis,
-          size: AXIS_WIDTH,
+          // Charts that are below each other begin at the same place.
+          size: of === 'percent' && place.clientWidth < innerWidth / 2 ? PERCENT_AXIS : AXIS,
           splits: (_, __, ___, most) => (top === null ? ticks(most, STEPS) : [0, top / 2, top]),
           values: (_, marks) => marksText(marks, of),
         },

@@ -1,8 +1,7 @@
 import { useSignal } from '@preact/signals';
 import type { ResultOf } from 'gql.tada';
 import { visible } from '../figures/visible.js';
-import { InstanceLinks, WebLink } from '../graph/documents.js';
-import { send } from '../graph/send.js';
+import { InstanceLinks } from '../graph/documents.js';
 import { Copy } from '../parts/copy.js';
 import { Fold } from '../parts/fold.js';
 import { Icon } from '../parts/icon.js';
@@ -12,6 +11,7 @@ import { type Read as ReadOf, useRead } from '../state/read.js';
 import { texts } from '../texts/en/connect.js';
 import { texts as words } from '../texts/en/instance.js';
 import type { Read } from './instance-read.js';
+import { openPort, type WebPort } from './web-link.js';
 
 export type Links = ReadOf<ResultOf<typeof InstanceLinks>>;
 
@@ -160,20 +160,11 @@ export function Access({ id, links: { data }, read: { ssh, ports, tcpPorts } }: 
 /** Opens a private port in a new tab. */
 function useWebLink() {
   const error = useSignal<unknown>(null);
-  const open = async (what: { id: string; port: number; path?: string }) => {
+  const open = async (port: WebPort) => {
     error.value = null;
-    // The window is opened before the response arrives, because browsers would block a later one as unrequested.
-    const tab = window.open('about:blank', '_blank');
     try {
-      const { webLink } = await send(WebLink, what);
-      if (webLink === null) return tab?.close();
-      if (tab === null) location.assign(webLink.url);
-      else {
-        tab.opener = null;
-        tab.location.replace(webLink.url);
-      }
+      await openPort(() => port);
     } catch (fault) {
-      tab?.close();
       error.value = fault;
     }
   };

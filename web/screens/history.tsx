@@ -1,14 +1,15 @@
-import { untracked, useSignal } from '@preact/signals';
+import { computed, untracked, useComputed, useSignal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
+import { inCentsOfSum } from '../figures/apportion.js';
 import { requirementsOf } from '../figures/labels.js';
-import { micro } from '../figures/money.js';
-import { columnDay, columnTime, exactTime, secondsOf, uptime } from '../figures/time.js';
+import { CENT, type Micro, micro } from '../figures/money.js';
+import { byLocalDay, dayName, exactTime, secondsOf, timeOfDay, uptime } from '../figures/time.js';
 import { visible } from '../figures/visible.js';
 import { InstanceHistory } from '../graph/documents.js';
 import { send } from '../graph/send.js';
 import { Amount, Rate } from '../parts/amount.js';
 import { Icon } from '../parts/icon.js';
-import { CostCell, MainCells } from '../parts/instance-cells.js';
+import { MainCells } from '../parts/instance-cells.js';
 import { RowLabels } from '../parts/labels.js';
 import { Empty, Failure } from '../parts/notice.js';
 import { DayField, Field, Select } from '../parts/query-fields.js';
@@ -39,6 +40,7 @@ export function History() {
   const search = useTypedSearch();
   const words = wordsOf(search.text);
   const found = rows?.filter((one) => hasWords(one, words, { model: modelName, location: regionName })) ?? null;
+  const costs = useCosts(found ?? []);
   const isFiltered = words.length > 0 || HISTORY_FILTERS.some((name) => query.value.has(name));
   const folded = FOLDED.filter((name) => query.value.has(name)).length;
   const isMore = useSignal(folded > 0);
@@ -71,7 +73,12 @@ export function History() {
         <p class="list-count small quiet" role="status">
           {found === null
             ? texts.reading
-            : found.length > 0 && (hasMore ? texts.countShown : texts.count)(found.length)}
+            : found.length > 0 && (
+                <>
+                  <span>{(hasMore ? texts.countShown : texts.count)(found.length)}</span> ·{' '}
+                  <Amount of={sumOf(costs.exact)} shown={sumOf(costs.shown)} unit="USD" />
+                </>
+              )}
         </p>
       </InstanceToolbar>
       {isMore.value && (
@@ -91,7 +98,7 @@ export function History() {
           <Failure error={error} />
         </div>
       )}
-      {found !== null && found.length > 0 && <Rows rows={found} hasMore={hasMore} />}
+      {found !== null && found.length > 0 && <Rows rows={found} costs={costs} hasMore={hasMore} />}
       {found?.length === 0 && error === null && (
         <Empty icon="history" title={isFiltered ? texts.noneOfThese(hasMore) : texts.none}>
           <p>{isFiltered ? texts.noneOfTheseHint : texts.noneHint}</p>
@@ -112,74 +119,94 @@ export function History() {
 const ranFor = ({ status, usage, asOf }: Instance) =>
   usage.gpuSeconds + (status === 'RUNNING' ? secondsSince(secondsOf(asOf)) : 0);
 
-/** Sorts instances by their time of deployment, newest first. Those that still exist come before all others. */
+/** Sorts instances by their time of deployment, newest first. */
 const newestFirst = (rows: readonly Instance[]) =>
-  [...rows].sort(
-    (one, other) =>
-      Number(one.destroyedAt !== null) - Number(other.destroyedAt !== null) ||
-      other.createdAt.localeCompare(one.createdAt),
-  );
+  [...rows].sort((one, other) => other.createdAt.localeCompare(one.createdAt));
 
-function Rows({ rows, hasMore }: { rows: readonly Instance[]; hasMore: boolean }) {
+/** The rows' costs, also in whole cents that add up to their sum. */
+interface Costs {
+  exact: readonly Micro[];
+  shown: readonly Micro[];
+}
+
+const sumOf = (amounts: readonly Micro[]): Micro => amounts.reduce((total, amount) => total + amount, 0n);
+
+/** Returns the rows' current costs, which change once per cent of their sum. */
+function useCosts(rows: readonly Instance[]): Costs {
+  const key = rows.map(({ id }) => id).join();
+  const cents = useMemo(() => computed(() => sumOf(rows.map(costNow)) / CENT), [rows, key]).value;
+  return useMemo(() => {
+    const exact = untracked(() => rows.map(costNow));
+    return { exact, shown: inCentsOfSum(exact) };
+  }, [key, cents]);
+}
+
+/** The rows by day. Each day's first line names it and shows what its rentals cost, unless some aren't read yet. */
+function Rows({ rows, costs, hasMore }: { rows: readonly Instance[]; costs: Costs; hasMore: boolean }) {
   const { columns } = instances;
+  const all = rows.map((instance, index) => ({ instance, exact: costs.exact[index]!, shown: costs.shown[index]! }));
+  const days = byLocalDay(all, ({ instance }) => secondsOf(instance.createdAt));
   return (
     <Table
       class="instances past"
-      foot={rows.length > 1 && <Total of={rows} hasMore={hasMore} />}
+      isGrouped
       columns={[
         [columns.name, undefined, 'i-name'],
         [columns.status, undefined, 'i-status'],
         [columns.gpus, undefined, 'i-gpus'],
-        [texts.rented, undefined, 'i-from'],
+        [texts.rented, 'number', 'i-from'],
         [texts.ran, 'number', 'i-ran'],
         [texts.gpuRate, 'number', 'i-rate', texts.rateMeans],
         [columns.cost, 'number', 'i-cost'],
         [columns.actions, 'unseen', 'i-more'],
       ]}
     >
-      {rows.map((instance) => (
-        <tr key={instance.id}>
-          <MainCells instance={instance}>
-            <RowLabels labels={instance.labels} />
-          </MainCells>
-          <td class="i-from figure">
-            <time dateTime={instance.createdAt} title={exactTime(secondsOf(instance.createdAt))}>
-              <span class="past-time">{columnTime(secondsOf(instance.createdAt), serverNow.peek())}</span>
-              <span class="past-day">{columnDay(secondsOf(instance.createdAt), serverNow.peek())}</span>
-            </time>
-          </td>
-          <td class="i-ran number">{uptime(untracked(() => ranFor(instance)))}</td>
-          <td class="i-rate number">
-            <Rate of={micro(instance.priceHr)} />
-          </td>
-          <CostCell instance={instance} />
-          <td class="i-more">
-            <InstanceMenu instance={instance} />
-          </td>
-        </tr>
+      {days.map(({ key, at, rows: ofDay }, index) => (
+        <tbody key={key}>
+          <tr class="past-day">
+            <th scope="rowgroup" class="i-name" colSpan={3}>
+              <Day at={at} />
+            </th>
+            <td class="i-from" />
+            <td class="i-ran" />
+            <td class="i-rate" />
+            <td class="i-cost number" data-unit="USD">
+              {!(hasMore && index === days.length - 1) && (
+                <Amount of={sumOf(ofDay.map(({ exact }) => exact))} shown={sumOf(ofDay.map(({ shown }) => shown))} />
+              )}
+            </td>
+            <td class="i-more" />
+          </tr>
+          {ofDay.map(({ instance, exact, shown }) => (
+            <tr key={instance.id}>
+              <MainCells instance={instance}>
+                <RowLabels labels={instance.labels} />
+              </MainCells>
+              <td class="i-from number">
+                <time dateTime={instance.createdAt} title={exactTime(secondsOf(instance.createdAt))}>
+                  {timeOfDay(secondsOf(instance.createdAt))}
+                </time>
+              </td>
+              <td class="i-ran number">{uptime(untracked(() => ranFor(instance)))}</td>
+              <td class="i-rate number">
+                <Rate of={micro(instance.priceHr)} />
+              </td>
+              <td class="i-cost number" data-unit="USD">
+                <Amount of={exact} shown={shown} />
+              </td>
+              <td class="i-more">
+                <InstanceMenu instance={instance} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
       ))}
     </Table>
   );
 }
 
-/** The last row, with the sums of the columns. */
-function Total({ of: rows, hasMore }: { of: readonly Instance[]; hasMore: boolean }) {
-  return (
-    <tr>
-      <th scope="row" class="i-name">
-        {hasMore ? texts.totalShown : instances.total}
-      </th>
-      <td class="i-status" />
-      <td class="i-gpus" />
-      <td class="i-from" />
-      <td class="i-ran number">{uptime(untracked(() => rows.reduce((total, one) => total + ranFor(one), 0)))}</td>
-      <td class="i-rate" />
-      <td class="i-cost number" data-unit="USD">
-        <Amount of={untracked(() => rows.reduce((total, one) => total + costNow(one), 0n))} />
-      </td>
-      <td class="i-more" />
-    </tr>
-  );
+function Day({ at }: { at: number }) {
+  return <>{useComputed(() => dayName(at, serverNow.value))}</>;
 }
 
 /** Reads page after page, starting with the newest. Starts again if something has changed or the filter differs. */

@@ -1,4 +1,4 @@
-import { computed, untracked, useSignal } from '@preact/signals';
+import { computed, untracked, useComputed, useSignal } from '@preact/signals';
 import { Component, type ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { requirementsOf } from '../figures/labels.js';
@@ -6,6 +6,7 @@ import { CENT } from '../figures/money.js';
 import { statusOf, TONES } from '../figures/status.js';
 import { exactTime, secondsOf, uptime } from '../figures/time.js';
 import { visible } from '../figures/visible.js';
+import { InstanceServices } from '../graph/documents.js';
 import { Amount, Rate } from '../parts/amount.js';
 import { Icon } from '../parts/icon.js';
 import { CostCell, MainCells, RateCell } from '../parts/instance-cells.js';
@@ -15,7 +16,7 @@ import { Menu } from '../parts/menu.js';
 import { Empty } from '../parts/notice.js';
 import type { Options } from '../parts/query-fields.js';
 import { RowGroups } from '../parts/row-groups.js';
-import { costNow, type Instance, rateOf } from '../state/account.js';
+import { costNow, type Instance, rateOf, settled } from '../state/account.js';
 import { serverNow } from '../state/clock.js';
 import {
   countsOf,
@@ -30,7 +31,10 @@ import {
 } from '../state/instance-filter.js';
 import { query, setQuery } from '../state/location.js';
 import { modelName, regionName, sheet } from '../state/market.js';
+import { plainMessageOf } from '../state/messages.js';
+import { useRead } from '../state/read.js';
 import { INSTANCE_FILTERS } from '../state/saved-searches.js';
+import { say } from '../state/toasts.js';
 import { texts as bulk } from '../texts/en/bulk.js';
 import { texts as house } from '../texts/en/house.js';
 import { texts } from '../texts/en/instances.js';
@@ -39,6 +43,7 @@ import { SelectionBar } from './bulk.js';
 import { InstanceMenu } from './instance-menu.js';
 import { InstanceToolbar, useTypedSearch } from './instance-toolbar.js';
 import { LabelDialog } from './label-dialog.js';
+import { firstService, openPort } from './web-link.js';
 
 /** The parameters that narrow the list. */
 const FILTERS = INSTANCE_FILTERS.filter((name) => name !== 'sort');
@@ -197,9 +202,11 @@ function Rows({ instances, filter, chosen, isSelecting, onChoose, onToggle, onEd
   const isAll = chosen.length === instances.length;
   // Machines without a host agent report no load.
   const hasLoad = instances.some(({ status, runtime }) => status === 'RUNNING' && runtime?.reachable);
+  const services = useServices();
+  const hasService = instances.some((instance) => canConnect(instance) && services.has(instance.id));
   return (
     <table
-      class={`instances ${isSelecting ? 'selecting' : ''} ${hasLoad ? '' : 'without-load'}`}
+      class={`instances ${isSelecting ? 'selecting' : ''} ${hasLoad ? '' : 'without-load'} ${hasService ? 'with-services' : ''}`}
       aria-rowcount={instances.length + 1 + Number(instances.length > 1)}
     >
       <thead>
@@ -235,6 +242,7 @@ function Rows({ instances, filter, chosen, isSelecting, onChoose, onToggle, onEd
             instance={instance}
             index={index}
             isChosen={chosenIds.has(instance.id)}
+            service={services.get(instance.id) ?? null}
             onToggle={onToggle}
             onEditLabels={onEditLabels}
           />
@@ -255,10 +263,9 @@ function Total({ of: instances }: { of: readonly Instance[] }) {
     <tfoot>
       <tr aria-rowindex={instances.length + 2}>
         <td class="i-choose" />
-        <th scope="row" class="i-name">
+        <th scope="row" class="i-name" colSpan={2}>
           {texts.totalWithoutVolumes}
         </th>
-        <td class="i-status">{texts.runningOf(instances.filter(isRunning).length)}</td>
         <td class="i-gpus">{texts.gpusOf(instances.reduce((total, { numGpus }) => total + numGpus, 0))}</td>
         <td class="i-load" />
         <td class="i-uptime" />
@@ -305,6 +312,8 @@ interface RowProps {
   /** The row's place, which starts at 1 and includes the header row. */
   index: number;
   isChosen: boolean;
+  /** The name of the first service. Null if the instance has none, or until it is known. */
+  service: string | null;
   onToggle(id: string): void;
   onEditLabels(instance: Instance): void;
 }
@@ -315,7 +324,7 @@ class Row extends Component<RowProps> {
     return (Object.keys(next) as (keyof RowProps)[]).some((name) => next[name] !== this.props[name]);
   }
 
-  override render({ instance, index, isChosen, onToggle, onEditLabels }: RowProps): ComponentChildren {
+  override render({ instance, index, isChosen, service, onToggle, onEditLabels }: RowProps): ComponentChildren {
     return (
       <tr class={isChosen ? 'chosen' : ''} aria-rowindex={index}>
         <td class="i-choose">
@@ -326,15 +335,27 @@ class Row extends Component<RowProps> {
             onChange={() => onToggle(instance.id)}
           />
         </td>
-        <MainCells instance={instance}>
+        <MainCells
+          instance={instance}
+          since={
+            isRunning(instance) && (
+              <span class="row-uptime small quiet">
+                <Uptime since={instance.runningSince} />
+              </span>
+            )
+          }
+        >
           <RowLabels labels={instance.labels} />
         </MainCells>
         <LoadCell instance={instance} />
-        <Uptime since={instance.runningSince} />
+        <td class="i-uptime number">
+          <Uptime since={instance.runningSince} />
+        </td>
         <Location code={instance.region} />
         <RateCell instance={instance} />
         <CostCell instance={instance} />
         <td class="i-more">
+          {canConnect(instance) && <ConnectActions instance={instance} service={service} />}
           <InstanceMenu instance={instance} onEditLabels={onEditLabels} />
         </td>
       </tr>
@@ -342,7 +363,61 @@ class Row extends Component<RowProps> {
   }
 }
 
-/** The cell with the uptime. It is empty unless the instance is running. */
+/** Returns whether the instance's services and terminal can be reached. */
+const canConnect = (instance: Instance): boolean => instance.runtime !== null && isRunning(instance);
+
+/** Reads the name of each instance's first service. It is read again only when instances are added or removed. */
+function useServices(): ReadonlyMap<string, string> {
+  const ids = useComputed(() => settled.value?.instances.map(({ id }) => id).join() ?? '');
+  const { data } = useRead(InstanceServices, {}, ids);
+  return useMemo(
+    () =>
+      new Map(
+        data.value?.instances?.flatMap(({ id, ports }) => {
+          const name = ports.find((port) => port.name !== null)?.name;
+          return name == null ? [] : [[id, name] as const];
+        }),
+      ),
+    [data.value],
+  );
+}
+
+/** The buttons that open an instance's first service and its terminal. A phone shows only the first of them. */
+function ConnectActions({ instance: { id, name }, service }: { instance: Instance; service: string | null }) {
+  const open = async () => {
+    try {
+      await openPort(() => firstService(id));
+    } catch (fault) {
+      say(plainMessageOf(fault), { isBad: true });
+    }
+  };
+  const opens = service === null ? '' : texts.open(visible(service));
+  return (
+    <>
+      {service !== null && (
+        <button
+          type="button"
+          class="ghost menu-button"
+          title={opens}
+          aria-label={texts.actionOf(opens, visible(name))}
+          onClick={() => void open()}
+        >
+          <Icon name="external-link" />
+        </button>
+      )}
+      <a
+        class="button ghost menu-button"
+        href={`/instances/${id}?tab=terminal`}
+        title={texts.terminal}
+        aria-label={texts.actionOf(texts.terminal, visible(name))}
+      >
+        <Icon name="square-terminal" />
+      </a>
+    </>
+  );
+}
+
+/** The uptime. It is empty unless the instance is running. */
 function Uptime({ since }: { since: string | null }) {
   // It is drawn again once per minute.
   const text = useMemo(
@@ -350,9 +425,9 @@ function Uptime({ since }: { since: string | null }) {
     [since],
   ).value;
   return (
-    <td class="i-uptime number" title={since === null ? undefined : texts.runningSince(exactTime(secondsOf(since)))}>
+    <span class="figure" title={since === null ? undefined : texts.runningSince(exactTime(secondsOf(since)))}>
       {text}
-    </td>
+    </span>
   );
 }
 

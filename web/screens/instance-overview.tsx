@@ -59,7 +59,7 @@ export function Overview({ instance, read, start, onChanged }: OverviewProps) {
           {isUsable && <Access id={id} links={links} read={read} />}
           <Launched instance={instance} launch={read.launch} />
           <Machine instance={instance} machine={read.machine} />
-          <RecentEvents id={id} />
+          <RecentEvents instance={instance} />
         </div>
       )}
       {word !== 'running' && word !== 'starting' && load}

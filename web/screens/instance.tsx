@@ -120,7 +120,7 @@ function Chosen(props: OverviewProps) {
   const { id, status, runtime } = instance;
   const tab = chosenTab(tabsOf(instance));
   if (tab === 'overview') return <Overview {...props} />;
-  if (tab === 'activity') return <Timeline id={id} />;
+  if (tab === 'activity') return <Timeline instance={instance} />;
   if (tab === 'log')
     return (
       <>

@@ -1,13 +1,25 @@
 import { signal, useComputed, useSignal, useSignalEffect } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { number } from '../figures/number.js';
 import { logAddress } from '../graph/files.js';
 import { Icon } from '../parts/icon.js';
 import { Menu } from '../parts/menu.js';
 import { Failure } from '../parts/notice.js';
 import { usePageClass } from '../parts/use-page-class.js';
 import { keepChoice, keptChoice } from '../state/kept-choice.js';
-import { type Block, findIn, followLog, type LogLine, MAX_LINES, patternOf, TAIL } from '../state/log-lines.js';
+import {
+  type Block,
+  findIn,
+  followLog,
+  type LevelFilter,
+  type LogLine,
+  levelFilter,
+  MAX_LINES,
+  patternOf,
+  TAIL,
+} from '../state/log-lines.js';
 import { download } from '../state/save-file.js';
+import { isDialogOpen, isTyping, singleKeys } from '../state/shortcuts.js';
 import { texts } from '../texts/en/logs.js';
 
 /** The view follows new lines while it is within this many pixels of the end. */
@@ -48,12 +60,15 @@ export function Logs({ id }: { id: string }) {
   const wanted = useSignal('');
   /** The selected match, which stays on its line while new lines arrive. */
   const chosen = useSignal<Match | null>(null);
-  const matches = useComputed(() => findIn(log.blocks.value ?? [], wanted.value));
+  const level = useSignal<LevelFilter>('all');
+  const narrow = useComputed(() => levelFilter(level.value));
+  const shown = useComputed(() => (log.blocks.value === null ? null : narrow.value(log.blocks.value)));
+  const matches = useComputed(() => findIn(shown.value ?? [], wanted.value));
   const toEnd = () => {
     if (view.current !== null) view.current.scrollTop = view.current.scrollHeight;
   };
   useSignalEffect(() => {
-    log.blocks.value;
+    shown.value;
     hasTimes.value;
     isWrapped.value;
     requestAnimationFrame(() => isAtEnd.peek() && toEnd());
@@ -77,11 +92,19 @@ export function Logs({ id }: { id: string }) {
   };
   const marked = useComputed(() => {
     const all = (log.blocks.value ?? []).flatMap(({ lines: ofBlock }) => ofBlock);
-    const keys = (level: LogLine['level']) => all.filter((line) => line.level === level).map(({ key }) => key);
-    return { bad: keys('bad'), warn: keys('warn') };
+    const keys = (of: LogLine['level']) => all.filter((line) => line.level === of).map(({ key }) => key);
+    return { all: all.length, bad: keys('bad'), warn: keys('warn') };
   });
-  const blocks = log.blocks.value;
-  const lines = blocks?.reduce((sum, block) => sum + block.lines.length, 0) ?? 0;
+  const { all: lines, bad, warn } = marked.value;
+  /** Shows the previous error among the lines around it, starting with the newest. */
+  const showError = () => {
+    const before = bad.findLast((key) => chosen.value !== null && key < chosen.value.line) ?? bad.at(-1);
+    if (before === undefined) return;
+    if (level.value === 'warn') level.value = 'all';
+    show({ line: before, place: WHOLE_LINE });
+  };
+  useErrorKey(showError);
+  const blocks = shown.value;
   const count = matches.value.length;
   const at = placeOf(matches.value, chosen.value);
   const address = logAddress(id, hasTimes.value);
@@ -133,6 +156,30 @@ export function Logs({ id }: { id: string }) {
             </>
           )}
         </form>
+        {(level.value !== 'all' || bad.length + warn.length > 0) && (
+          <fieldset class="segments log-levels" aria-label={texts.levels}>
+            {(
+              [
+                ['all', lines],
+                ['warn', warn.length],
+                ['bad', bad.length],
+              ] as const
+            ).map(([value, total]) => (
+              <button
+                key={value}
+                type="button"
+                aria-pressed={level.value === value}
+                onClick={() => {
+                  level.value = value;
+                  chosen.value = null;
+                }}
+              >
+                {texts.level[value]}
+                <span class={`figure ${total > 0 ? value : 'quiet'}`}>{number(total)}</span>
+              </button>
+            ))}
+          </fieldset>
+        )}
         <div class="row log-options">
           <Toggle name={texts.times} icon="clock" isOn={hasTimes.value} onToggle={toggleTimes} />
           <Toggle name={texts.wrap} icon="wrap-text" isOn={isWrapped.value} onToggle={toggleWrap} />
@@ -175,7 +222,7 @@ export function Logs({ id }: { id: string }) {
           }}
         >
           {blocks === null && log.error.value === null && <span class="quiet">{texts.moment}</span>}
-          {blocks?.length === 0 && <span class="quiet">{texts.nothing}</span>}
+          {blocks?.length === 0 && <span class="quiet">{lines === 0 ? texts.nothing : texts.noneOfLevel}</span>}
           {blocks?.map((block) => (
             <Lines
               key={block.key}
@@ -210,9 +257,14 @@ export function Logs({ id }: { id: string }) {
             </>
           )}
         </span>
-        {(['bad', 'warn'] as const).map((level) => (
-          <Marked key={level} level={level} keys={marked.value[level]} chosen={chosen.value} onShow={show} />
-        ))}
+        {bad.length > 0 && (
+          <span>
+            <button type="button" class="plain" aria-keyshortcuts="e" onClick={showError}>
+              {texts.previousError}
+            </button>
+            {singleKeys.value && <kbd>e</kbd>}
+          </span>
+        )}
         {lines >= TAIL && <span class="log-cut">{texts.cut(MAX_LINES)}</span>}
       </div>
     </section>
@@ -233,27 +285,19 @@ const Toggle = ({ name, icon, isOn, onToggle }: ToggleProps) => (
   </button>
 );
 
-interface MarkedProps {
-  level: 'bad' | 'warn';
-  keys: readonly number[];
-  chosen: Match | null;
-  onShow(match: Match): void;
-}
-
-/** Counts the errors or warnings. Each press shows the previous one, starting with the newest. */
-function Marked({ level, keys, chosen, onShow }: MarkedProps) {
-  if (keys.length === 0) return null;
-  const before = keys.findLast((key) => chosen !== null && key < chosen.line) ?? keys.at(-1)!;
-  return (
-    <button
-      type="button"
-      class={`plain ${level}`}
-      title={texts.oneByOne}
-      onClick={() => onShow({ line: before, place: WHOLE_LINE })}
-    >
-      {texts[level](keys.length)}
-    </button>
-  );
+/** Calls `show` when the key for errors is pressed outside text fields. */
+function useErrorKey(show: () => void): void {
+  const latest = useRef(show);
+  latest.current = show;
+  useEffect(() => {
+    const press = (event: KeyboardEvent) => {
+      const isAlone = !event.ctrlKey && !event.metaKey && !event.altKey;
+      if (event.key !== 'e' || !isAlone || !singleKeys.value || isTyping(event) || isDialogOpen()) return;
+      latest.current();
+    };
+    addEventListener('keydown', press);
+    return () => removeEventListener('keydown', press);
+  }, []);
 }
 
 interface LinesProps {

@@ -3,18 +3,22 @@ import { useEffect } from 'preact/hooks';
 import { micro, rate, sum } from '../figures/money.js';
 import { portOf } from '../figures/port.js';
 import { fileSize } from '../figures/size.js';
+import { TONES } from '../figures/status.js';
 import { byLocalDay, dayName, duration, exactTime, secondsOf, timeToSecond } from '../figures/time.js';
 import { visible } from '../figures/visible.js';
+import { Amount } from '../parts/amount.js';
 import { Fold } from '../parts/fold.js';
 import { Icon } from '../parts/icon.js';
 import { LocalTime } from '../parts/local-time.js';
 import { Failure } from '../parts/notice.js';
-import { reasonText } from '../parts/status.js';
+import { reasonText, Status } from '../parts/status.js';
+import { costNow, type Instance } from '../state/account.js';
 import { serverNow } from '../state/clock.js';
 import { keyNames, readKeyNames } from '../state/key-names.js';
 import { withQuery } from '../state/location.js';
-import { type TimelineEntry, useTimeline } from '../state/timeline.js';
+import { type Phase, phasesAfter, type TimelineEntry, useTimeline } from '../state/timeline.js';
 import { attempts, operations, refusals, refusedText } from '../texts/en/operations.js';
+import { states } from '../texts/en/status.js';
 import { texts } from '../texts/en/timeline.js';
 
 type Kind = TimelineEntry['kind'];
@@ -45,32 +49,53 @@ const ICONS: Readonly<Record<string, string>> = {
   moveInstance: 'arrow-right',
 };
 
-interface Shown {
+interface Read {
   cursor: string;
   node: TimelineEntry;
-  /** Equal entries directly preceding this one. There can be many, because a volume is saved every few minutes. */
-  others: TimelineEntry[];
-  /** Seconds since the entry shown below this one. Null for the oldest. */
-  after: number | null;
+  /** The phase that follows the entry. Null if it is unknown. */
+  phase: Phase | null;
 }
 
+interface Shown extends Read {
+  /** Equal entries directly preceding this one. There can be many, because a volume is saved every few minutes. */
+  others: TimelineEntry[];
+  /** The state until the entry shown below this one, and for how many seconds. Null for the oldest. */
+  below: { seconds: number; state: Phase['state'] | null } | null;
+}
+
+/** Minimum seconds between two entries for which the time between them is shown. */
+const MIN_BETWEEN = 60;
+
 /** Merges repeated saves of volumes into one line. */
-function mergeSaves(edges: readonly { cursor: string; node: TimelineEntry }[]): Shown[] {
+function mergeSaves(entries: readonly Read[]): Shown[] {
   const shown: Shown[] = [];
-  for (const { cursor, node } of edges) {
+  for (const entry of entries) {
+    const { node } = entry;
     const last = shown.at(-1);
     if (node.kind === 'VOLUME_STORED' && last?.node.kind === node.kind && last.node.volumeName === node.volumeName)
       last.others.push(node);
-    else shown.push({ cursor, node, others: [], after: null });
+    else shown.push({ ...entry, others: [], below: null });
   }
-  for (const [index, before] of shown.slice(1).entries())
-    shown[index]!.after = secondsOf(shown[index]!.node.at) - secondsOf(before.node.at);
+  for (const [index, { node, phase }] of shown.slice(1).entries()) {
+    const seconds = secondsOf(shown[index]!.node.at) - secondsOf(node.at);
+    shown[index]!.below = { seconds, state: phase?.state ?? null };
+  }
   return shown;
 }
 
-/** Lists all events of an instance, newest first. */
-export function Timeline({ id }: { id: string }) {
-  const { entries, hasMore, error, more } = useTimeline(id);
+/** Returns the entries with the phases that follow them. */
+function withPhases(edges: readonly { cursor: string; node: TimelineEntry }[], { runtime }: Instance): Read[] {
+  const phases = phasesAfter(
+    edges.map(({ node }) => node),
+    runtime !== null,
+  );
+  return edges.map((edge, index) => ({ ...edge, phase: phases[index] ?? null }));
+}
+
+/** Lists all events of an instance, newest first, below its current state. */
+export function Timeline({ instance }: { instance: Instance }) {
+  const { entries: edges, hasMore, error, more } = useTimeline(instance.id);
+  const entries = edges && withPhases(edges, instance);
   const filter = useSignal<Filter>('all');
   useEffect(() => void readKeyNames(), []);
   const wanted = entries?.filter(({ node }) => filter.value === 'all' || LOOKS[node.kind][2] === filter.value) ?? [];
@@ -99,7 +124,14 @@ export function Timeline({ id }: { id: string }) {
         {entries !== null && entries.length > 0 && wanted.length === 0 && (
           <p class="quiet">{texts.noneOfThese(hasMore)}</p>
         )}
-        {wanted.length > 0 && <Entries of={mergeSaves(wanted)} />}
+        {wanted.length > 0 && (
+          <div class="timeline">
+            {(filter.value === 'all' || filter.value === 'state') && instance.status !== 'DESTROYED' && (
+              <Now instance={instance} phase={entries?.[0]?.phase ?? null} />
+            )}
+            <Entries of={mergeSaves(wanted)} />
+          </div>
+        )}
         {hasMore && (
           <div>
             <button type="button" onClick={more}>
@@ -116,10 +148,10 @@ export function Timeline({ id }: { id: string }) {
 const RECENT = 5;
 
 /** The folded section with an instance's newest events. */
-export function RecentEvents({ id }: { id: string }) {
-  const { entries, error } = useTimeline(id);
+export function RecentEvents({ instance }: { instance: Instance }) {
+  const { entries, error } = useTimeline(instance.id);
   useEffect(() => void readKeyNames(), []);
-  const shown = mergeSaves(entries ?? []).slice(0, RECENT);
+  const shown = mergeSaves(withPhases(entries ?? [], instance)).slice(0, RECENT);
   const newest = shown[0]?.node;
   const summary = newest && (
     <>
@@ -130,7 +162,9 @@ export function RecentEvents({ id }: { id: string }) {
     <Fold title={texts.recent} summary={summary ?? '\u200b'}>
       <div class="stack">
         <Failure error={error} />
-        <Entries of={shown} />
+        <div class="timeline">
+          <Entries of={shown} />
+        </div>
         <p>
           <a href={withQuery({ tab: 'activity' })}>{texts.all}</a>
         </p>
@@ -140,7 +174,7 @@ export function RecentEvents({ id }: { id: string }) {
 }
 
 const Entries = ({ of: entries }: { of: readonly Shown[] }) => (
-  <div class="timeline">
+  <>
     {byLocalDay(entries, ({ node }) => secondsOf(node.at)).map(({ key, at, rows }) => (
       <section key={key}>
         <Day at={at} />
@@ -151,27 +185,38 @@ const Entries = ({ of: entries }: { of: readonly Shown[] }) => (
         </ol>
       </section>
     ))}
-  </div>
+  </>
 );
+
+/** The instance's current state, how long it has lasted, and the cost so far. */
+function Now({ instance, phase }: { instance: Instance; phase: Phase | null }) {
+  const lasted = useComputed(() => phase && duration(serverNow.value - phase.since));
+  return (
+    <p class="timeline-now">
+      <Status instance={instance} />
+      {lasted.value !== null && <span class="quiet small">{lasted.value}</span>}
+      <span class="timeline-figure">{texts.soFar(<Amount of={costNow(instance)} unit="USD" />)}</span>
+    </p>
+  );
+}
 
 function Day({ at }: { at: number }) {
   const name = useComputed(() => dayName(at, serverNow.value));
   return <h2 class="timeline-day">{name}</h2>;
 }
 
-function Entry({ node, others, after }: Shown) {
+function Entry({ node, others, below }: Shown) {
   const [icon, tone] = LOOKS[node.kind];
   const isRefused = node.asked?.code != null;
   const at = secondsOf(node.at);
   const title =
     others.length === 0 ? titleOf(node) : texts.volumeSavedTimes(visible(node.volumeName ?? ''), others.length + 1);
   return (
-    <li class={`tone-${isRefused ? 'bad' : tone}`}>
+    <li class={`tone-${isRefused ? 'bad' : tone} until-${below?.state ? TONES[below.state] : ''}`}>
       <div class="timeline-when">
         <time dateTime={node.at} title={exactTime(at)}>
           {timeToSecond(at)}
         </time>
-        {after !== null && after > 0 && <span class="timeline-after quiet">{texts.after(duration(after))}</span>}
       </div>
       <span class="timeline-rail">
         <span class="timeline-mark">
@@ -196,6 +241,11 @@ function Entry({ node, others, after }: Shown) {
         )}
       </div>
       <span class="timeline-figure figure">{figureOf(node)}</span>
+      {below !== null && below.seconds >= MIN_BETWEEN && (
+        <span class="timeline-between quiet">
+          {texts.between(below.state && states[below.state], duration(below.seconds))}
+        </span>
+      )}
     </li>
   );
 }

@@ -147,6 +147,26 @@ function kept(blocks: readonly Block[]): readonly Block[] {
   return blocks.slice(first);
 }
 
+/** The lines to show: all of them, or only the warnings or errors. */
+export type LevelFilter = 'all' | 'warn' | 'bad';
+
+/**
+ * Returns a function that narrows blocks to the lines of a level. It returns the same block again for an unchanged one,
+ * so that only new lines are drawn.
+ */
+export function levelFilter(level: LevelFilter): (blocks: readonly Block[]) => readonly Block[] {
+  if (level === 'all') return (blocks) => blocks;
+  const narrowed = new WeakMap<Block, Block>();
+  return (blocks) =>
+    blocks
+      .map((block) => {
+        const known = narrowed.get(block) ?? { ...block, lines: block.lines.filter((line) => line.level === level) };
+        narrowed.set(block, known);
+        return known;
+      })
+      .filter(({ lines }) => lines.length > 0);
+}
+
 /** Finds all occurrences of a text in each line, ignoring case. */
 export function findIn(blocks: readonly Block[], wanted: string): { line: number; place: number }[] {
   const pattern = patternOf(wanted);

@@ -105,7 +105,8 @@ export function isPaletteKey({ key, altKey, shiftKey, ctrlKey, metaKey, target }
   return !(ctrlKey && target instanceof Element && target.closest('.xterm') !== null);
 }
 
-function isTyping({ target }: KeyboardEvent): boolean {
+/** Returns whether a key goes to a text field. */
+export function isTyping({ target }: KeyboardEvent): boolean {
   return (
     target instanceof HTMLElement &&
     (target.isContentEditable ||
@@ -114,4 +115,4 @@ function isTyping({ target }: KeyboardEvent): boolean {
 }
 
 /** Returns whether a dialog is open, over which nothing else may open. */
-const isDialogOpen = (): boolean => document.querySelector('dialog[open]') !== null;
+export const isDialogOpen = (): boolean => document.querySelector('dialog[open]') !== null;

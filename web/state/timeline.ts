@@ -1,5 +1,7 @@
 import { useComputed } from '@preact/signals';
 import type { ResultOf } from 'gql.tada';
+import type { Status } from '../figures/status.js';
+import { secondsOf } from '../figures/time.js';
 import { InstanceTimeline } from '../graph/documents.js';
 import { send } from '../graph/send.js';
 import { accountChanges } from './account.js';
@@ -28,6 +30,45 @@ export function withNewest(before: ReadTimeline | null, newest: ReadTimeline): R
   const at = before?.edges.findIndex(({ cursor }) => cursor === last) ?? -1;
   if (before === null || !newest.hasMore || at === -1) return newest;
   return { edges: [...newest.edges, ...before.edges.slice(at + 1)], hasMore: before.hasMore };
+}
+
+/** The state that a kind of event leads to. Other events leave it unchanged. */
+const LEADS_TO: Partial<Record<TimelineEntry['kind'], Status>> = {
+  RENTED: 'starting',
+  STARTED: 'starting',
+  RUNNING: 'running',
+  FAILED: 'failed',
+  UNREACHABLE: 'unreachable',
+  REACHABLE: 'running',
+  STOPPED: 'stopped',
+  DESTROYED: 'destroyed',
+};
+
+/** A period between two events in which the instance's state was the same. */
+export interface Phase {
+  state: Status;
+  /** The second in which the state began. */
+  since: number;
+}
+
+/**
+ * Returns the phase that follows each entry, newest first. It is null if the entry that began it hasn't been read.
+ * Without a host agent, no event follows a start, so the instance runs immediately.
+ */
+export function phasesAfter(
+  entries: readonly Pick<TimelineEntry, 'kind' | 'at'>[],
+  hasAgent: boolean,
+): (Phase | null)[] {
+  let phase: Phase | null = null;
+  return entries
+    .toReversed()
+    .map(({ kind, at }) => {
+      const state = LEADS_TO[kind];
+      if (state !== undefined)
+        phase = { state: state === 'starting' && !hasAgent ? 'running' : state, since: secondsOf(at) };
+      return phase;
+    })
+    .reverse();
 }
 
 /** Reads an instance's events. The newest ones are read again after each change, and older ones page by page. */

@@ -160,13 +160,22 @@ describe("a real container's file and log pages", needsEngine('podman', 'chromiu
       expect(await wraps()).toBe('pre-wrap');
       await page.getByRole('button', { name: 'Wrap' }).click();
       expect(await wraps()).toBe('pre');
-      // The number of errors shows each of them, newest first.
+      // The key and the button show each error, newest first.
       await say(`out=${encodeURIComponent('ERROR: early')}`);
       await say(`out=${encodeURIComponent('ERROR: late')}`);
       for (const shown of ['ERROR: late', 'ERROR: early', 'ERROR: late']) {
-        await page.getByRole('button', { name: '2 errors' }).click();
+        await page.getByRole('button', { name: 'Previous error' }).click();
         await log.locator('.log-line.current', { hasText: shown }).waitFor();
       }
+      await page.keyboard.press('e');
+      await log.locator('.log-line.current', { hasText: 'ERROR: early' }).waitFor();
+      // The level and the search apply together.
+      await page.getByRole('button', { name: 'Errors 2' }).click();
+      await expect.poll(() => log.locator('.log-line').count()).toBe(2);
+      await page.getByLabel('Search the log').fill('e');
+      await page.getByText('found').waitFor();
+      await page.getByLabel('Search the log').fill('listens');
+      await page.getByText('0 found').waitFor();
       expect(follows()).toHaveLength(1);
       const ended = page.waitForEvent('requestfailed', (request) => /InstanceLogged/.test(request.postData() ?? ''));
       await page.getByRole('link', { name: 'Overview', exact: true }).click();

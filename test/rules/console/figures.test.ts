@@ -9,7 +9,7 @@ import { levelOf } from '../../../web/figures/log-level.js';
 import { accrued, exact, loneRate, micro, plainUsd, rate, sum, usd } from '../../../web/figures/money.js';
 import { serviceCreditText } from '../../../web/figures/service-credit.js';
 import { ticks, tickText } from '../../../web/figures/ticks.js';
-import { ago, columnDay, columnTime, duration, hoursMinutesSeconds, uptime } from '../../../web/figures/time.js';
+import { ago, columnTime, duration, hoursMinutesSeconds, uptime } from '../../../web/figures/time.js';
 import { visible } from '../../../web/figures/visible.js';
 import { joinWords, splitWords } from '../../../web/figures/words.js';
 import { clockAhead, sentNow, serverNow, setServiceTime } from '../../../web/state/clock.js';
@@ -149,8 +149,6 @@ it('shows the year of a time in a column only if the month could be mistaken for
   const now = Date.parse('2026-11-27T12:00:00Z') / 1_000;
   expect(columnTime(now - 86_400, now)).toMatch(/^26 Nov, \d\d:\d\d$/);
   expect(columnTime(now - 340 * 86_400, now)).toBe('22 Dec 2025');
-  expect(columnDay(now - 86_400, now)).toBe('26 Nov');
-  expect(columnDay(now - 340 * 86_400, now)).toBe('22 Dec 2025');
 });
 
 it.each([

@@ -50,5 +50,8 @@ describe("the charts of an instance's load", () => {
   it('have marks in one unit per axis', () => {
     expect(marksText([0, 500_000, 1_000_000], 'rate')).toEqual(['0', '0.5 MB/s', '1.0 MB/s']);
     expect(marksText([0, 50, 100], 'percent')).toEqual(['0', '50%', '100%']);
+    // Half of an odd size has a decimal. A card's 23.99 GB are 24 GB.
+    expect(marksText([0, 11.5e9, 23e9], 'size')).toEqual(['0', '11.5 GB', '23.0 GB']);
+    expect(marksText([0, 11.994e9, 23.988e9], 'size')).toEqual(['0', '12 GB', '24 GB']);
   });
 });

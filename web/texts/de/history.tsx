@@ -21,7 +21,6 @@ export const texts: typeof english = {
   moreSet: (count) => `Weitere Filter (${count})`,
   rented: 'Gemietet',
   ran: 'Laufzeit',
-  totalShown: 'Summe dieser Zeilen',
   gpuRate: 'GPU USD/h',
   rateMeans: 'Preis der GPUs, der beim Mieten festgelegt wurde',
 };

@@ -23,9 +23,10 @@ export const texts: typeof english = {
   nothing: 'Noch keine Ausgabe.',
   toNewest: 'Zum Ende',
   live: (lines) => plural(lines, { one: 'Live · 1 Zeile', other: `Live · ${number(lines)} Zeilen` }),
-  bad: (count) => `${number(count)} Fehler`,
-  warn: (count) => plural(count, { one: '1 Warnung', other: `${number(count)} Warnungen` }),
-  oneByOne: 'Nacheinander anzeigen, neueste zuerst',
+  levels: 'Zeilen filtern',
+  level: { all: 'Alle', warn: 'Warnungen', bad: 'Fehler' },
+  noneOfLevel: 'Keine solchen Zeilen.',
+  previousError: 'Vorheriger Fehler',
   cut: (lines) =>
     `Zeigt höchstens die neuesten ${number(lines)} Zeilen; der Download enthält alles, was die Maschine aufbewahrt.`,
 };

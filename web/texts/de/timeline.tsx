@@ -2,7 +2,8 @@ import type { texts as english } from '../en/timeline.js';
 
 export const texts: typeof english = {
   title: 'Verlauf',
-  after: (time) => `${time} später`,
+  between: (state, time) => (state === null ? time : `${state} · ${time}`),
+  soFar: (amount) => <>bisher {amount}</>,
   none: 'Noch keine Ereignisse.',
   reading: 'Der Verlauf wird geladen …',
   older: 'Ältere anzeigen',

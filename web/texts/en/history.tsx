@@ -20,7 +20,6 @@ export const texts = {
   moreSet: (count: number) => `More filters (${count})`,
   rented: 'Rented',
   ran: 'Ran for',
-  totalShown: 'Total shown',
   gpuRate: 'GPU USD/h',
   rateMeans: 'GPU price fixed when you rented the instance',
 };

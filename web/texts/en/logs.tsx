@@ -22,9 +22,10 @@ export const texts = {
   nothing: 'No output yet.',
   toNewest: 'Jump to newest',
   live: (lines: number) => plural(lines, { one: 'Live · 1 line', other: `Live · ${number(lines)} lines` }),
-  bad: (count: number) => plural(count, { one: '1 error', other: `${number(count)} errors` }),
-  warn: (count: number) => plural(count, { one: '1 warning', other: `${number(count)} warnings` }),
-  oneByOne: 'Show them in turn, newest first',
+  levels: 'Filter lines',
+  level: { all: 'All', warn: 'Warnings', bad: 'Errors' },
+  noneOfLevel: 'No such lines.',
+  previousError: 'Previous error',
   cut: (lines: number) =>
     `Shows at most the newest ${number(lines)} lines; the download contains everything that the machine keeps.`,
 };

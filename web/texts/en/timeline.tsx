@@ -1,6 +1,10 @@
+import type { ComponentChildren } from 'preact';
+
 export const texts = {
   title: 'Timeline',
-  after: (time: string) => `${time} later`,
+  /** The state between two entries, and for how long. */
+  between: (state: string | null, time: string): string => (state === null ? time : `${state} · ${time}`),
+  soFar: (amount: ComponentChildren) => <>{amount} so far</>,
   none: 'No events yet.',
   reading: 'Loading the timeline …',
   older: 'Show older',
