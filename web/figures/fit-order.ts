@@ -5,7 +5,7 @@ export const FIT_ORDERS = ['RECOMMENDED', 'CHEAPEST', 'FASTEST'] as const;
 export type FitOrder = (typeof FIT_ORDERS)[number];
 
 /**
- * How many times the bandwidth per USD a machine needs to come before one with half as many GPUs. A split model spends
+ * Multiple of the bandwidth per USD that a machine needs to come before one with half as many GPUs. A split model spends
  * time on communication between its GPUs, so more of them are worth it only if they are much cheaper.
  */
 const FACTOR_PER_DOUBLING = 4n;
