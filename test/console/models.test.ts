@@ -42,8 +42,13 @@ describe("the console's screen for running a model", needs('chromium'), () => {
       expect(rows.length).toBeGreaterThan(2);
       expect(rows.map(({ isRecommended }) => isRecommended)).toEqual(rows.map((_, place) => place === 0));
       expect(rows.filter(({ speed }) => !/^[\d,]{3,}$/.test(speed))).toEqual([]);
-      await page.getByText(/^Recommended: (the cheapest that fits|one GPU instead of \d, for \d+% more)$/).waitFor();
+      await page.getByText(/^Best bandwidth per USD: [\d,]+\sGB\/s on (one GPU|\d GPUs)$/).waitFor();
       expect(await machines.first().isChecked()).toBe(true);
+      await page.getByRole('button', { name: 'Cheapest' }).click();
+      const prices = await page.locator('.fits tbody td:last-child').allTextContents();
+      expect(prices).toEqual(prices.toSorted((one, other) => Number(one) - Number(other)));
+      expect(await machines.first().isChecked()).toBe(true);
+      expect(new URL(page.url()).searchParams.get('order')).toBe('cheapest');
       // A model with 28 attention heads and 4 key-value heads.
       await page
         .getByRole('radio', { name: /^Choose 2 × / })
@@ -76,8 +81,8 @@ describe("the console's screen for running a model", needs('chromium'), () => {
       await page.getByRole('heading', { level: 2, name: '7.6 billion parameters' }).waitFor();
       await page.getByText('config.json pasted').waitFor();
       expect(await config.count()).toBe(0);
-      await page.getByText('Enter the model’s name to deploy it.').waitFor();
-      await page.getByRole('button', { name: 'Deploy', exact: true }).click();
+      expect(await page.getByRole('button', { name: 'Deploy', exact: true }).count()).toBe(0);
+      await page.getByRole('button', { name: 'Name the model' }).click();
       expect(new URL(page.url()).pathname).toBe('/models');
       expect(await page.evaluate(() => (document.activeElement as HTMLInputElement).name)).toBe('model');
       await page.getByRole('textbox', { name: 'Model', exact: true }).fill('me/private');
@@ -86,6 +91,15 @@ describe("the console's screen for running a model", needs('chromium'), () => {
       await page.getByRole('button', { name: 'Deploy', exact: true }).click();
       expect(await page.locator('input[name="env.MODEL"]').inputValue()).toBe('me/private');
       expect(hub.pathsOf('me/private')).toEqual([]);
+      expect(complaints).toEqual([]);
+    });
+  });
+
+  it('starts with a well-known model, which it reads at the hub', async () => {
+    await here.pages.with('/models', null, async ({ page, complaints }) => {
+      await page.getByRole('button', { name: 'Qwen2.5 7B' }).click();
+      await page.getByText('7.6 billion parameters at 16 bits').waitFor();
+      expect(await page.getByRole('textbox', { name: 'Model', exact: true }).inputValue()).toBe(NAME);
       expect(complaints).toEqual([]);
     });
   });

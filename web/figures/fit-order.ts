@@ -1,40 +1,48 @@
 import type { Micro } from './money.js';
 
-/**
- * Percent of the price that each doubling of the number of GPUs counts for, because a split model spends time on
- * communication between its GPUs.
- */
-const PERCENT_PER_DOUBLING = 10n;
+/** The orders of machines that are large enough for a model. */
+export const FIT_ORDERS = ['RECOMMENDED', 'CHEAPEST', 'FASTEST'] as const;
+export type FitOrder = (typeof FIT_ORDERS)[number];
 
-interface Priced {
+/**
+ * Multiple of the bandwidth per USD that a machine needs to come before one with half as many GPUs. A split model spends
+ * time on communication between its GPUs, so more of them are worth it only if they are much cheaper.
+ */
+const FACTOR_PER_DOUBLING = 4n;
+
+interface Sized {
   numGpus: number;
   /** Price of the whole machine per hour. */
   price: Micro;
+  /** Memory bandwidth of all GPUs in GB/s. Undefined if it is unknown. */
+  bandwidth: number | undefined;
   /** Whether the machine runs containers. */
   hasAgent: boolean;
 }
 
+const bandwidthOf = ({ bandwidth = 0 }: Sized): bigint => BigInt(Math.round(bandwidth));
+
 /** Returns how often one GPU must be doubled for at least this number of GPUs. */
 const doublings = (numGpus: number): bigint => BigInt(32 - Math.clz32(numGpus - 1));
 
-const weighted = ({ numGpus, price }: Priced): bigint => price * (100n + PERCENT_PER_DOUBLING * doublings(numGpus));
+const weighted = ({ numGpus, price }: Sized): bigint => price * FACTOR_PER_DOUBLING ** doublings(numGpus);
+
+/** Compares bandwidth per USD without a division, so that nothing is rounded. */
+const byValue = (one: Sized, other: Sized): bigint =>
+  bandwidthOf(other) * weighted(one) - bandwidthOf(one) * weighted(other);
+const byPrice = (one: Sized, other: Sized): bigint => one.price - other.price;
+const byBandwidthPerGpu = (one: Sized, other: Sized): bigint =>
+  bandwidthOf(other) * BigInt(one.numGpus) - bandwidthOf(one) * BigInt(other.numGpus);
+
+const COMPARISONS = { RECOMMENDED: byValue, CHEAPEST: byPrice, FASTEST: byBandwidthPerGpu };
 
 /**
- * Compares machines that are large enough for a model. Those that run containers come first, then those with the lowest
- * price, where fewer GPUs may cost slightly more.
+ * Compares machines that are large enough for a model. Those that run containers come first. The recommended order is
+ * by memory bandwidth per USD, in which fewer GPUs count more. The fastest order is by the bandwidth of each GPU. Among
+ * equal ones, the cheaper one and then the one with fewer GPUs comes first.
  */
-export function compareFits(one: Priced, other: Priced): number {
+export function compareFits(order: FitOrder, one: Sized, other: Sized): number {
   const byAgent = Number(other.hasAgent) - Number(one.hasAgent);
-  return byAgent || Number(weighted(one) - weighted(other)) || one.numGpus - other.numGpus;
-}
-
-/**
- * Returns the cheapest machine of the first one's kind, and by how many percent the first one is more expensive, rounded
- * up. Null if the first one is the cheapest.
- */
-export function cheaperThan<Row extends Priced>(first: Row, all: readonly Row[]): { row: Row; percent: bigint } | null {
-  const alike = all.filter(({ hasAgent }) => hasAgent === first.hasAgent);
-  const row = alike.reduce((least, each) => (each.price < least.price ? each : least), first);
-  if (row.price === first.price || row.price === 0n) return null;
-  return { row, percent: ((first.price - row.price) * 100n + row.price - 1n) / row.price };
+  const compared = COMPARISONS[order](one, other) || byPrice(one, other);
+  return byAgent || Number(compared) || one.numGpus - other.numGpus;
 }

@@ -192,6 +192,53 @@ export const OneOffer = graphql(
 );
 
 /** Counts each model's GPUs that meet requirements not covered by the price sheet. */
+const FirstOffer = graphql(
+  `
+  fragment FirstOffer on OfferConnection {
+    edges {
+      node {
+        ...OfferRow
+      }
+    }
+  }
+`,
+  [OfferRow],
+);
+
+/** The cheapest matching machine of each of six models. */
+export const PopularOffers = graphql(
+  `
+  query PopularOffers(
+    $a: OfferFilterInput
+    $b: OfferFilterInput
+    $c: OfferFilterInput
+    $d: OfferFilterInput
+    $e: OfferFilterInput
+    $f: OfferFilterInput
+  ) {
+    a: offerSearch(filter: $a, first: 1) {
+      ...FirstOffer
+    }
+    b: offerSearch(filter: $b, first: 1) {
+      ...FirstOffer
+    }
+    c: offerSearch(filter: $c, first: 1) {
+      ...FirstOffer
+    }
+    d: offerSearch(filter: $d, first: 1) {
+      ...FirstOffer
+    }
+    e: offerSearch(filter: $e, first: 1) {
+      ...FirstOffer
+    }
+    f: offerSearch(filter: $f, first: 1) {
+      ...FirstOffer
+    }
+  }
+`,
+  [FirstOffer],
+);
+
 export const MatchingGpus = graphql(`
   query MatchingGpus($filter: OfferFilterInput) {
     offerSearch(filter: $filter, first: 1) {

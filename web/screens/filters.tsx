@@ -119,6 +119,7 @@ function activeFilters(): { text: string; remove(): void }[] {
 /** A choice of the number of GPUs. If it is bare, its first option names it instead of a label. */
 export function GpuCount({ isBare = false }: { isBare?: boolean }) {
   const value = `${query.value.get('gpus') ?? ''}${query.value.get('exactly') === '1' ? '=' : ''}`;
+  const [atLeast, exactly] = isBare ? [texts.atLeast, texts.exactly] : [texts.orMore, texts.just];
   const select = (
     <select
       name="gpus"
@@ -132,12 +133,12 @@ export function GpuCount({ isBare = false }: { isBare?: boolean }) {
         })
       }
     >
-      <option value="">{isBare ? texts.anyCount : texts.any}</option>
+      <option value="">{isBare ? texts.anyCount : atLeast('1')}</option>
       {['2', '4', '8'].map((count) => (
-        <option value={count}>{count === '8' ? texts.exactly(count) : texts.atLeast(count)}</option>
+        <option value={count}>{count === '8' ? exactly(count) : atLeast(count)}</option>
       ))}
       {['1', '2', '4'].map((count) => (
-        <option value={`${count}=`}>{texts.exactly(count)}</option>
+        <option value={`${count}=`}>{exactly(count)}</option>
       ))}
     </select>
   );

@@ -4,20 +4,13 @@ import { number } from '../figures/number.js';
 import { Icon } from '../parts/icon.js';
 import { ModelName } from '../parts/model-name.js';
 import { changeOf, Sparkline } from '../parts/sparkline.js';
-import { chosenGpus, TIERS, toggledGpu } from '../state/filters.js';
+import { chosenGpus, toggledGpu } from '../state/filters.js';
 import { setQuery } from '../state/location.js';
-import { type Model, models, sheet } from '../state/market.js';
+import { type Model, models } from '../state/market.js';
 import { shownMode } from '../state/modes.js';
+import { MAX_POPULAR, popularModels } from '../state/popular-models.js';
 import { useTrends } from '../state/trends.js';
 import { texts } from '../texts/en/machines.js';
-
-/** The classes in order of demand, each with its number of models to show first. */
-const POPULAR = [
-  ['FLAGSHIP', 3],
-  ['CONSUMER_FLAGSHIP', 2],
-  ['DATACENTER', 1],
-] as const;
-const MAX_CARDS = 6;
 
 interface Props {
   /** The models that meet the requirements, or null while unknown. */
@@ -82,21 +75,9 @@ function Card({ model, trend }: { model: Model; trend: readonly number[] }) {
   );
 }
 
-/**
- * Returns the chosen models and the popular ones, which are those with the most free GPUs in each class, followed by
- * others. The order follows the price sheet as it was read, so that no card moves while free GPUs change.
- */
+/** Returns the chosen models and the popular ones. */
 function shownModels(matching: readonly Model[]): readonly Model[] {
-  const freeAtFirst = new Map(sheet.value?.pricing.data.map(({ slug, availableGpus }) => [slug, availableGpus]));
-  const isFree = ({ availableGpus }: Model) => availableGpus > 0;
-  const ranked = matching.toSorted(
-    (one, other) =>
-      TIERS.indexOf(one.tier) - TIERS.indexOf(other.tier) || freeAtFirst.get(other.slug)! - freeAtFirst.get(one.slug)!,
-  );
-  const popular = POPULAR.flatMap(([tier, most]) =>
-    ranked.filter((model) => model.tier === tier && isFree(model)).slice(0, most),
-  );
-  const first = [...new Set([...popular, ...ranked.filter(isFree)])].slice(0, MAX_CARDS);
+  const first = popularModels(matching);
   const chosen = matching.filter((model) => chosenGpus.value.includes(model.slug) && !first.includes(model));
-  return [...chosen, ...first].slice(0, Math.max(MAX_CARDS, chosen.length));
+  return [...chosen, ...first].slice(0, Math.max(MAX_POPULAR, chosen.length));
 }

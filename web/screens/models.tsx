@@ -1,12 +1,13 @@
 import { type Signal, useSignal } from '@preact/signals';
 import { useRef } from 'preact/hooks';
-import { cheaperThan } from '../figures/fit-order.js';
-import { micro } from '../figures/money.js';
+import { FIT_ORDERS, type FitOrder } from '../figures/fit-order.js';
+import { micro, rate } from '../figures/money.js';
 import { fixed, number } from '../figures/number.js';
 import { fileSize } from '../figures/size.js';
+import { STARTERS } from '../figures/starter-models.js';
 import { visible } from '../figures/visible.js';
 import { ModelHub, ModelMemory } from '../graph/documents.js';
-import { Amount, Rate } from '../parts/amount.js';
+import { Rate } from '../parts/amount.js';
 import { FileChooser } from '../parts/file-chooser.js';
 import { Fold } from '../parts/fold.js';
 import { Icon } from '../parts/icon.js';
@@ -14,7 +15,7 @@ import { ModelName, shortName } from '../parts/model-name.js';
 import { Empty, Failure } from '../parts/notice.js';
 import { query, setQuery } from '../state/location.js';
 import { modelName, regionName, useSheet } from '../state/market.js';
-import { deployModel, type Fit, type Memory, pricedFit, useFits } from '../state/model-run.js';
+import { deployModel, type Fit, type Memory, orderedFits, useFits } from '../state/model-run.js';
 import { bandwidthOf, vramOf } from '../state/offers.js';
 import { useRead } from '../state/read.js';
 import { useTitle } from '../state/title.js';
@@ -166,66 +167,95 @@ function Inputs({ config, hub, isRead }: InputsProps) {
           {hub === undefined ? '\u00a0' : hub === null ? texts.readsNothing : texts.readsHub(hub)}
         </p>
       )}
-      {isFolded.value && hasConfig && isRead && (
-        <p class="row small">
-          <Icon name="file-text" />
-          <span>{texts.isPasted(texts.config)}</span>
-          <button
-            type="button"
-            class="plain"
-            onClick={() => {
-              isFolded.value = false;
-            }}
-          >
-            {texts.edit}
-          </button>
-        </p>
-      )}
-      {hub !== undefined && !(isFolded.value && hasConfig && isRead) && (
-        <Fold
-          title={texts.config}
-          summary={hasConfig || hub === null ? undefined : texts.configSummary}
-          isOpen={hub === null || hasConfig}
-        >
-          <Config
-            config={config}
-            onNew={() => {
+      {hub !== undefined && !hasConfig && typed('model') === '' && (
+        <Starters
+          onChosen={({ model, config: published }) => {
+            delete drafts.current.model;
+            // Without a hub, the page's own copy of the figures is used.
+            if (hub === null) {
+              config.value = JSON.stringify(published, null, 2);
               isFolded.value = true;
-            }}
-          />
-        </Fold>
+            }
+            setQuery({ model }, { replace: true });
+          }}
+        />
       )}
-      {hub !== undefined && (
-        <Fold title={texts.advanced} summary={isTuned ? undefined : texts.fromConfig} isOpen={isTuned}>
-          <div class="two">
-            <label class="field">
-              <span>{texts.parameters}</span>
-              <input
-                name="parameters"
-                inputMode="decimal"
-                maxLength={9}
-                autocomplete="off"
-                placeholder={texts.fromConfig}
-                value={typed('parameters')}
-                onInput={draft('parameters')}
-                onChange={change('parameters')}
-              />
-            </label>
-            <label class="field">
-              <span>{texts.bits}</span>
-              <select name="bits" value={typed('bits')} onChange={change('bits')}>
-                <option value="">{texts.fromConfig}</option>
-                {BITS.map((bits) => (
-                  <option key={bits} value={bits}>
-                    {texts.bitsOf(bits)}
-                  </option>
-                ))}
-              </select>
-            </label>
-          </div>
-        </Fold>
-      )}
+      <div class="model-sources">
+        {isFolded.value && hasConfig && isRead && (
+          <p class="row small">
+            <Icon name="file-text" />
+            <span>{texts.isPasted(texts.config)}</span>
+            <button
+              type="button"
+              class="plain"
+              onClick={() => {
+                isFolded.value = false;
+              }}
+            >
+              {texts.edit}
+            </button>
+          </p>
+        )}
+        {hub !== undefined && !(isFolded.value && hasConfig && isRead) && (
+          <Fold
+            title={texts.config}
+            summary={hasConfig || hub === null ? undefined : texts.configSummary}
+            isOpen={hub === null || hasConfig}
+          >
+            <Config
+              config={config}
+              onNew={() => {
+                isFolded.value = true;
+              }}
+            />
+          </Fold>
+        )}
+        {hub !== undefined && (
+          <Fold title={texts.advanced} summary={isTuned ? undefined : texts.fromConfig} isOpen={isTuned}>
+            <div class="two">
+              <label class="field">
+                <span>{texts.parameters}</span>
+                <input
+                  name="parameters"
+                  inputMode="decimal"
+                  maxLength={9}
+                  autocomplete="off"
+                  placeholder={texts.fromConfig}
+                  value={typed('parameters')}
+                  onInput={draft('parameters')}
+                  onChange={change('parameters')}
+                />
+              </label>
+              <label class="field">
+                <span>{texts.bits}</span>
+                <select name="bits" value={typed('bits')} onChange={change('bits')}>
+                  <option value="">{texts.fromConfig}</option>
+                  {BITS.map((bits) => (
+                    <option key={bits} value={bits}>
+                      {texts.bitsOf(bits)}
+                    </option>
+                  ))}
+                </select>
+              </label>
+            </div>
+          </Fold>
+        )}
+      </div>
     </form>
+  );
+}
+
+/** Well-known models to begin with. */
+function Starters({ onChosen }: { onChosen(starter: (typeof STARTERS)[number]): void }) {
+  return (
+    <div class="row small starters">
+      <span class="quiet">{texts.starters}</span>
+      {STARTERS.map((starter) => (
+        <button key={starter.model} type="button" class="badge" title={starter.model} onClick={() => onChosen(starter)}>
+          {starter.name}
+        </button>
+      ))}
+    </div>
   );
 }
 
@@ -285,9 +315,15 @@ function Config({ config, onNew }: { config: Signal<string>; onNew(): void }) {
   );
 }
 
+const ORDER_PARAMETER = 'order';
+const chosenOrder = (): FitOrder =>
+  FIT_ORDERS.find((order) => order.toLowerCase() === query.value.get(ORDER_PARAMETER)) ?? 'RECOMMENDED';
+
 function Result({ memory }: { memory: Memory }) {
-  const { fits, error } = useFits(memory);
+  const { fits: all, error } = useFits(memory);
   const chosenId = useSignal<string | null>(null);
+  const fits = all === null ? null : orderedFits(all, chosenOrder());
+  const recommended = all === null ? null : (orderedFits(all, 'RECOMMENDED')[0] ?? null);
   const chosen = fits?.find(({ offer }) => offer.machineId === chosenId.value) ?? fits?.[0] ?? null;
   return (
     <>
@@ -295,6 +331,13 @@ function Result({ memory }: { memory: Memory }) {
       <section class="panel fits" aria-label={texts.machines}>
         <div class="panel-head">
           <h2>{fits === null ? texts.searching : fits.length === 0 ? texts.machines : texts.fitting}</h2>
+          {fits !== null && fits.length > 1 && (
+            <OrderChoice
+              onChange={() => {
+                chosenId.value = null;
+              }}
+            />
+          )}
         </div>
         {error !== null && (
           <div class="padded">
@@ -310,26 +353,50 @@ function Result({ memory }: { memory: Memory }) {
           <FitTable
             fits={fits}
             chosen={chosen}
+            recommended={recommended}
             onChoose={(id) => {
               chosenId.value = id;
             }}
           />
         )}
       </section>
-      {chosen !== null && fits !== null && <DeployBar memory={memory} fits={fits} chosen={chosen} />}
+      {chosen !== null && <DeployBar memory={memory} chosen={chosen} isRecommended={chosen === recommended} />}
     </>
+  );
+}
+
+/** A choice of the order, whose first machine is then chosen. */
+function OrderChoice({ onChange }: { onChange(): void }) {
+  return (
+    <fieldset class="segments" aria-label={texts.order}>
+      {FIT_ORDERS.map((order, place) => (
+        <button
+          key={order}
+          type="button"
+          title={texts.orders[order].title}
+          aria-pressed={order === chosenOrder()}
+          onClick={() => {
+            onChange();
+            setQuery({ [ORDER_PARAMETER]: place === 0 ? null : order.toLowerCase() }, { replace: true });
+          }}
+        >
+          {texts.orders[order].name}
+        </button>
+      ))}
+    </fieldset>
   );
 }
 
 interface BarOfProps {
   memory: Memory;
-  fits: readonly Fit[];
   chosen: Fit;
+  isRecommended: boolean;
 }
 
-/** Deploys the chosen machine. Says why the first one is recommended. */
-function DeployBar({ memory, fits, chosen }: BarOfProps) {
+/** Deploys the chosen machine, once the model has a name. Says why the recommended one is recommended. */
+function DeployBar({ memory, chosen, isRecommended }: BarOfProps) {
   const { offer } = chosen;
+  const { model } = memory;
   return (
     <div class="panel action-bar model-bar">
       <div>
@@ -337,38 +404,36 @@ function DeployBar({ memory, fits, chosen }: BarOfProps) {
           <strong>
             {offer.numGpus} × <ModelName name={modelName(offer.gpu)} />
           </strong>
-          <span class="quiet">
+          <span class="quiet figure">
             {' · '}
-            <Amount of={micro(offer.pricePerHour.onDemand)} unit="USD/h" />
+            {rate(micro(offer.pricePerHour.onDemand))} USD/h
           </span>
         </p>
-        <p class="small quiet">
-          {memory.model === null
-            ? texts.needsName
-            : chosen === fits[0]
-              ? reasonFor(fits, chosen)
-              : regionName(offer.region)}
-        </p>
+        <p class="small quiet">{reasonFor(offer, isRecommended)}</p>
       </div>
-      <button
-        type="button"
-        class={memory.model === null ? 'large' : 'primary large'}
-        onClick={() => {
-          if (memory.model !== null) deployModel(memory.model, memory, chosen);
-          else document.querySelector<HTMLElement>('input[name="model"]')?.focus();
-        }}
-      >
-        {texts.deploy}
-      </button>
+      {model === null ? (
+        <button
+          type="button"
+          class="large"
+          onClick={() => document.querySelector<HTMLElement>('input[name="model"]')?.focus()}
+        >
+          {texts.enterName}
+        </button>
+      ) : (
+        <button type="button" class="primary large" onClick={() => deployModel(model, memory, chosen)}>
+          {texts.deploy}
+        </button>
+      )}
     </div>
   );
 }
 
-/** Explains why the first machine is recommended. */
-function reasonFor(fits: readonly Fit[], first: Fit): string {
-  const cheaper = cheaperThan(pricedFit(first), fits.map(pricedFit));
-  if (cheaper === null) return texts.cheapest;
-  return texts.fewerGpus(first.offer.numGpus, cheaper.row.numGpus, String(cheaper.percent));
+/** Describes a machine's speed and, if it is recommended, explains why. */
+function reasonFor(offer: Fit['offer'], isRecommended: boolean): string {
+  const speed = bandwidthOf(offer);
+  if (speed === undefined) return regionName(offer.region);
+  const speedText = texts.speedOn(number(speed), offer.numGpus);
+  return isRecommended ? texts.because(speedText) : `${speedText} · ${regionName(offer.region)}`;
 }
 
 const PARTS = ['weights', 'kv', 'overhead'] as const;
@@ -399,6 +464,8 @@ function Summary({ memory, fit }: { memory: Memory; fit: Fit | null }) {
           <h2>{memory.model === null ? texts.parametersOf(billions) : visible(memory.model)}</h2>
           <p class="small quiet">
             {memory.model === null ? texts.atBits(memory.weightBits) : texts.facts(billions, memory.weightBits)}
+            {' · '}
+            {texts.perGpu(split.gpus)}
           </p>
         </div>
         <p class="model-total">
@@ -419,16 +486,24 @@ function Summary({ memory, fit }: { memory: Memory; fit: Fit | null }) {
             </dd>
           </div>
         ))}
+        {fit !== null && (
+          <div>
+            <dt>
+              <span class="mark-swatch" /> {texts.usable}
+            </dt>
+            <dd>
+              <strong class="figure">{fileSize(total * MOST)}</strong>
+              <span class="small quiet">{texts.share}</span>
+            </dd>
+          </div>
+        )}
       </dl>
-      <p class="small quiet">
-        {texts.perGpu(split.gpus)}. {texts.share}
-      </p>
     </section>
   );
 }
 
 /** Maximum share of the memory that vLLM uses, as in `texts.share`. */
-const MOST = '90%';
+const MOST = 0.9;
 
 interface BarProps {
   split: Fit['split'];
@@ -458,7 +533,7 @@ function Bar({ split, total, hasMark, isLarge = false }: BarProps) {
           height="100%"
         />
       ))}
-      {hasMark && <rect class="mark" x={MOST} width="2" height="100%" />}
+      {hasMark && <rect class="mark" x={`${MOST * 100}%`} width="2" height="100%" />}
     </svg>
   );
 }
@@ -466,10 +541,11 @@ function Bar({ split, total, hasMark, isLarge = false }: BarProps) {
 interface TableProps {
   fits: readonly Fit[];
   chosen: Fit | null;
+  recommended: Fit | null;
   onChoose(machineId: string): void;
 }
 
-function FitTable({ fits, chosen, onChoose }: TableProps) {
+function FitTable({ fits, chosen, recommended, onChoose }: TableProps) {
   // If none of them runs containers, there is no point in marking each one.
   const isMarked = fits.some(({ offer }) => offer.hasAgent);
   return (
@@ -513,7 +589,7 @@ function FitTable({ fits, chosen, onChoose }: TableProps) {
                     {offer.numGpus} × <ModelName name={modelName(offer.gpu)} />
                   </span>
                 </label>
-                {fit === fits[0] && <span class="badge">{texts.recommended}</span>}
+                {fit === recommended && <span class="badge">{texts.recommended}</span>}
                 {isMarked && !offer.hasAgent && (
                   <span class="badge" title={texts.noAgentTitle}>
                     {texts.noAgent}

@@ -55,6 +55,11 @@ export function Offers() {
           <h2 title={known === null ? undefined : texts.asOf(timeToSecond(known.at))}>
             {known === null ? texts.searching : texts.count(known.total)}
           </h2>
+          {known !== null && isDemo(known) && (
+            <span class="badge off" title={texts.scope.demo}>
+              {texts.demo}
+            </span>
+          )}
           <button
             type="button"
             class="plain small"
@@ -64,7 +69,8 @@ export function Offers() {
             }}
           >
             <span>
-              {shownMode.value.name} · {orderName()}
+              {shownMode.value !== MODES[0] && `${shownMode.value.name} · `}
+              {orderName()}
             </span>
             <Icon name={areFiltersOpen.value ? 'chevron-up' : 'chevron-down'} />
           </button>
@@ -100,24 +106,20 @@ const DeployCheapest = ({ of: prices }: { of: Offer['pricePerHour'] | null }) =>
   </a>
 );
 
-/** Explains the order, says whether the listed machines run containers, and shows or hides those that don't. */
+/** Says whether the listed machines run containers, and shows or hides those that don't. */
 function Remarks({ found }: { found: Found | null }) {
-  const remarks: ComponentChildren[] = [];
-  if (found !== null && found.total > 0 && !isOrder(order.value)) remarks.push(texts.recommendedHint);
-  const scopeRemark = found === null ? null : scopeOf(found);
-  if (scopeRemark !== null) remarks.push(scopeRemark);
-  return (
-    <p class="small quiet offers-remarks">
-      {remarks.map((remark) => (
-        <span>{remark}</span>
-      ))}
-    </p>
-  );
+  const remark = found === null ? null : scopeOf(found);
+  return remark === null ? null : <p class="small quiet">{remark}</p>;
 }
 
-function scopeOf({ agentless, total, offers }: Found): ComponentChildren {
+/** Whether no machine runs containers, and all of those read so far are fictitious. */
+const isDemo = ({ offers }: Found): boolean =>
+  scope.value === 'agentless' && offers.length > 0 && offers.every(({ demo }) => demo);
+
+function scopeOf(found: Found): ComponentChildren {
+  const { agentless, total } = found;
   if (agentless === 0) return null;
-  if (scope.value === 'agentless') return offers.every(({ demo }) => demo) ? texts.scope.demo : texts.scope.agentless;
+  if (scope.value === 'agentless') return isDemo(found) ? null : texts.scope.agentless;
   if (scope.value === 'all')
     return (
       <>
@@ -152,6 +154,7 @@ function SortChoice() {
   return (
     <select
       aria-label={texts.sort}
+      title={value === '' ? texts.recommendedHint : undefined}
       value={value}
       onChange={({ currentTarget }) => setQuery({ sort: currentTarget.value }, { replace: true })}
     >

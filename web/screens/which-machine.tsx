@@ -9,7 +9,7 @@ import { MACHINE, machinesPath } from '../state/deploy-link.js';
 import { chosenGpus, FILTER_NAMES, TIERS } from '../state/filters.js';
 import { query, setQuery, withQuery } from '../state/location.js';
 import { modelName, models, modelsOf, regionChoices, regionName } from '../state/market.js';
-import { type Offer, scope } from '../state/offers.js';
+import { type Offer, scope, vramOf } from '../state/offers.js';
 import { texts } from '../texts/en/deploy.js';
 import { texts as machines } from '../texts/en/machines.js';
 import { GpuCount } from './filters.js';
@@ -128,7 +128,7 @@ function Which({ quoted: { machineId, machine }, offer, children }: WhichProps) 
           <strong>
             {machine.numGpus} × <ModelName name={modelName(machine.gpu)} />
           </strong>{' '}
-          <span class="quiet">{texts.where(regionName(machine.region))}</span>
+          <span class="quiet">{texts.where(number(vramOf(machine) ?? 0), regionName(machine.region))}</span>
         </p>
         {children}
       </div>

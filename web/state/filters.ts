@@ -43,7 +43,7 @@ export function toggledGpu(slug: string): string {
 }
 
 /** Stands for no model, because the API interprets an empty list as all models. */
-const NO_MODEL = '-';
+export const NO_MODEL = '-';
 /** The API's maximum list length. */
 const MAX_MODELS = 100;
 

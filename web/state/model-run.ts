@@ -1,15 +1,16 @@
 import type { ResultOf } from 'gql.tada';
 import { useEffect, useState } from 'preact/hooks';
-import { compareFits } from '../figures/fit-order.js';
+import { compareFits, type FitOrder } from '../figures/fit-order.js';
 import { micro } from '../figures/money.js';
 import { joinWords } from '../figures/words.js';
 import { type ModelMemory, OfferSearch } from '../graph/documents.js';
 import { send } from '../graph/send.js';
 import { MACHINE } from './deploy-link.js';
+import type { OfferFilter } from './filters.js';
 import { draft } from './launch-draft.js';
 import { EMPTY } from './launch-form.js';
 import { go, withParameters } from './location.js';
-import { MAX_PAGE, type Offer } from './offers.js';
+import { bandwidthOf, MAX_PAGE, type Offer } from './offers.js';
 
 export type Memory = NonNullable<ResultOf<typeof ModelMemory>['modelMemory']>;
 type Split = Memory['splits'][number];
@@ -20,18 +21,14 @@ export interface Fit {
   split: Split;
 }
 
-/** Returns the figures by which fits are compared. */
-export const pricedFit = (fit: Fit) => {
-  const { numGpus, hasAgent, pricePerHour } = fit.offer;
-  return { fit, numGpus, hasAgent, price: micro(pricePerHour.onDemand) };
-};
-
 const TEMPLATE = 'vllm';
 /** The vLLM image needs CUDA 12. */
 const CUDA_MIN = '12.0';
 const MAX_FITS = 12;
 /** The API's maximum list length. */
 const MAX_MODELS = 100;
+/** Maximum number of searches for a number of GPUs. Each finds at least one more model. */
+const MAX_SEARCHES = 12;
 
 interface Fits {
   /** Null until they are known. */
@@ -39,7 +36,7 @@ interface Fits {
   error: unknown;
 }
 
-/** Finds the cheapest free machine of each kind that is large enough for a model, the recommended one first. */
+/** Finds the cheapest free machine of each kind that is large enough for a model. */
 export function useFits(memory: Memory): Fits {
   const [state, setState] = useState<Fits>({ fits: null, error: null });
   useEffect(() => {
@@ -57,28 +54,48 @@ export function useFits(memory: Memory): Fits {
 }
 
 async function findFits({ splits, diskGb, gpus: supported }: Memory): Promise<Fit[]> {
+  const gpus = supported.slice(0, MAX_MODELS);
   const found = await Promise.all(
     splits.map(async (split) => {
-      const { gpus, vramGbMin } = split;
-      const filter = {
-        gpus: supported.slice(0, MAX_MODELS),
-        numMin: gpus,
-        numMax: gpus,
-        vramGbMin,
-        diskGbMin: diskGb,
-        cudaMin: CUDA_MIN,
-      };
-      const { offerSearch } = await send(OfferSearch, { filter, sort: 'PRICE', first: MAX_PAGE });
-      return offerSearch.edges.map(({ node: offer }) => ({ offer, split }));
+      const { gpus: count, vramGbMin } = split;
+      const filter = { numMin: count, numMax: count, vramGbMin, diskGbMin: diskGb, cudaMin: CUDA_MIN };
+      const running = await cheapestOfModels({ ...filter, hasAgent: true }, gpus);
+      const others = gpus.filter((gpu) => !running.some((offer) => offer.gpu === gpu));
+      const agentless = await cheapestOfModels({ ...filter, hasAgent: false }, others);
+      return [...running, ...agentless].map((offer) => ({ offer, split }));
     }),
   );
-  const ordered = found.flat().map(pricedFit).sort(compareFits);
-  const cheapest = new Map<string, Fit>();
-  for (const { fit } of ordered) {
-    const kind = `${fit.offer.numGpus} ${fit.offer.gpu}`;
-    if (!cheapest.has(kind)) cheapest.set(kind, fit);
+  return found.flat();
+}
+
+/** Returns the cheapest matching offer of each model that has one. */
+async function cheapestOfModels(filter: OfferFilter, gpus: readonly string[]): Promise<Offer[]> {
+  const cheapest = new Map<string, Offer>();
+  for (let search = 0; search < MAX_SEARCHES; search += 1) {
+    const missing = gpus.filter((gpu) => !cheapest.has(gpu));
+    // An empty list would stand for all models.
+    if (missing.length === 0) break;
+    const { offerSearch } = await send(OfferSearch, {
+      filter: { ...filter, gpus: missing },
+      sort: 'PRICE',
+      first: MAX_PAGE,
+    });
+    for (const { node } of offerSearch.edges) if (!cheapest.has(node.gpu)) cheapest.set(node.gpu, node);
+    if (!offerSearch.pageInfo.hasNextPage) break;
   }
-  return [...cheapest.values()].slice(0, MAX_FITS);
+  return [...cheapest.values()];
+}
+
+/** Returns the first machines in an order. */
+export function orderedFits(fits: readonly Fit[], order: FitOrder): Fit[] {
+  const sized = fits.map((fit) => {
+    const { numGpus, hasAgent, pricePerHour } = fit.offer;
+    return { fit, numGpus, hasAgent, price: micro(pricePerHour.onDemand), bandwidth: bandwidthOf(fit.offer) };
+  });
+  return sized
+    .sort((one, other) => compareFits(order, one, other))
+    .slice(0, MAX_FITS)
+    .map(({ fit }) => fit);
 }
 
 /** Opens the Deploy page filled in to serve a model with vLLM on a machine. */

@@ -2,13 +2,23 @@ import { batch, computed, effect, type ReadonlySignal, signal } from '@preact/si
 import type { ResultOf } from 'gql.tada';
 import { useEffect, useMemo } from 'preact/hooks';
 import { kindsFirst } from '../figures/kinds-first.js';
-import { MachineKinds, OfferSearch, RunningMachines } from '../graph/documents.js';
+import { MachineKinds, OfferSearch, PopularOffers, RunningMachines } from '../graph/documents.js';
 import { Retry } from '../graph/retry.js';
 import { send } from '../graph/send.js';
 import { serverNow } from './clock.js';
-import { chosenGpus, filter, isFilterKnown, type OfferFilter, type OfferSort, TIERS, typedModel } from './filters.js';
+import {
+  chosenGpus,
+  filter,
+  isFilterKnown,
+  NO_MODEL,
+  type OfferFilter,
+  type OfferSort,
+  TIERS,
+  typedModel,
+} from './filters.js';
 import { query, setQuery } from './location.js';
-import { marketChanges, models, regionName } from './market.js';
+import { marketChanges, models, regionName, sheet, sheetError } from './market.js';
+import { popularModels } from './popular-models.js';
 import { useRead } from './read.js';
 import { regained } from './stream.js';
 
@@ -54,14 +64,15 @@ export function bandwidthOf({ gpu, numGpus }: Offer): number | undefined {
 }
 
 /** Returns the total memory of the machine's GPUs in GB, or undefined while unknown. */
-export function vramOf({ gpu, numGpus }: Offer): number | undefined {
+export function vramOf({ gpu, numGpus }: Pick<Offer, 'gpu' | 'numGpus'>): number | undefined {
   const one = models.value.get(gpu)?.vramGb;
   return one === undefined ? undefined : one * numGpus;
 }
 
 /**
- * The default if neither an order nor models are chosen. The classes are in order of demand, and each is sorted by
- * price. The first class begins with one machine of each kind in its first page.
+ * The default if neither an order nor models are chosen. It begins with the cheapest machine of each popular model. The
+ * classes follow in order of demand, and each is sorted by price. The first class begins with one machine of each kind
+ * in its first page.
  */
 const BY_CLASS = 'CLASS';
 
@@ -83,6 +94,14 @@ export const order = computed<OrderName | typeof BY_CLASS>(() => {
 function searches(wanted: OfferFilter): { filter: OfferFilter; sort: OfferSort }[] {
   if (order.value !== BY_CLASS) return [{ filter: wanted, sort: ORDERS[order.value].api ?? 'PRICE' }];
   return TIERS.map((tier) => ({ filter: { ...wanted, tiers: [tier] }, sort: 'PRICE_PER_GPU' as const }));
+}
+
+/** Returns the cheapest matching machine of each popular model that has one. */
+async function popularOffers(wanted: OfferFilter): Promise<Offer[]> {
+  const slugs = popularModels([...models.peek().values()]).map(({ slug }) => slug);
+  const of = (place: number): OfferFilter => ({ ...wanted, gpus: [slugs[place] ?? NO_MODEL] });
+  const found = await send(PopularOffers, { a: of(0), b: of(1), c: of(2), d: of(3), e: of(4), f: of(5) });
+  return [found.a, found.b, found.c, found.d, found.e, found.f].flatMap(({ edges }) => edges.map(({ node }) => node));
 }
 
 /** Whether any machine on the market runs containers. Null while unknown. */
@@ -109,6 +128,9 @@ export function useScope(): void {
     if (running !== undefined) isAnyRunning.value = running > 0;
   }, [running]);
 }
+
+/** Whether the popular models are known, if the order needs them. */
+const isPopularKnown = computed(() => order.value !== BY_CLASS || sheet.value !== null || sheetError.value !== null);
 
 export interface Found {
   total: number;
@@ -167,17 +189,24 @@ function createOffers() {
       const isMixed = kinds.running.totalCount > 0 && agentless > 0;
       // Machines that run containers come first, unless a column determines the order.
       const parts = isMixed && !isSorted.value ? [running, { ...all, hasAgent: false }] : [all];
-      const planned = (isRunningOnly ? [running] : parts).flatMap(searches);
-      for (const { filter: wants, sort } of planned) {
-        let after: string | null = null;
-        let page: ResultOf<typeof OfferSearch>['offerSearch'] | null = null;
-        while (offers.length < Math.min(most, total) && page?.pageInfo.hasNextPage !== false) {
-          const first = Math.min(MAX_PAGE, most - offers.length);
-          page = (await send(OfferSearch, { filter: wants, sort, first, after })).offerSearch;
-          if (own !== latest) return;
-          const nodes = page.edges.map(({ node }) => node);
-          offers.push(...(sorted === null && offers.length === 0 ? kindsFirst(nodes) : nodes));
-          after = page.pageInfo.endCursor;
+      for (const part of isRunningOnly ? [running] : parts) {
+        const popular = sorted === null && offers.length < most ? await popularOffers(part) : [];
+        if (own !== latest) return;
+        const isNew = ({ machineId }: Offer) => !popular.some((known) => known.machineId === machineId);
+        let isFirstPage = sorted === null && offers.length === 0;
+        offers.push(...popular);
+        for (const { filter: wants, sort } of searches(part)) {
+          let after: string | null = null;
+          let page: ResultOf<typeof OfferSearch>['offerSearch'] | null = null;
+          while (offers.length < Math.min(most, total) && page?.pageInfo.hasNextPage !== false) {
+            const first = Math.min(MAX_PAGE, most - offers.length);
+            page = (await send(OfferSearch, { filter: wants, sort, first, after })).offerSearch;
+            if (own !== latest) return;
+            const nodes = page.edges.map(({ node }) => node).filter(isNew);
+            offers.push(...(isFirstPage ? kindsFirst(nodes) : nodes));
+            isFirstPage = false;
+            after = page.pageInfo.endCursor;
+          }
         }
       }
       if (isWhole) sortBy(offers, sorted.value);
@@ -210,7 +239,7 @@ function createOffers() {
           wanted.value = MAX_PAGE;
         }
         wanted.value;
-        if (isFilterKnown.value) void read();
+        if (isFilterKnown.value && isPopularKnown.value) void read();
       });
       return () => {
         latest += 1;

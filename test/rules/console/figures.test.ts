@@ -3,7 +3,7 @@ import { NOTES } from '../../../src/domain/fleet/service-gaps.js';
 import { csv } from '../../../web/figures/csv.js';
 import { startOfDay } from '../../../web/figures/day.js';
 import { equalOffers } from '../../../web/figures/equal-offers.js';
-import { cheaperThan, compareFits } from '../../../web/figures/fit-order.js';
+import { compareFits, type FitOrder } from '../../../web/figures/fit-order.js';
 import { kindsFirst } from '../../../web/figures/kinds-first.js';
 import { levelOf } from '../../../web/figures/log-level.js';
 import { accrued, exact, loneRate, micro, plainUsd, rate, sum, usd } from '../../../web/figures/money.js';
@@ -296,23 +296,51 @@ it('a list groups offers that differ only in hardware and loses none', () => {
 });
 
 describe('machines for a language model', () => {
-  const sized = (numGpus: number, price: bigint, hasAgent = true) => ({ numGpus, price, hasAgent });
+  interface Sized {
+    numGpus: number;
+    price: bigint;
+    bandwidth: number | undefined;
+    hasAgent: boolean;
+  }
+  const sized = (numGpus: number, price: bigint, bandwidth = 1_000, hasAgent = true): Sized => ({
+    ...{ numGpus, price, bandwidth, hasAgent },
+  });
+  const sorted = (order: FitOrder, all: readonly Sized[]) =>
+    all.toSorted((one, other) => compareFits(order, one, other));
 
-  it('are in order of price, but one GPU comes before two if it costs at most 10% more', () => {
-    const [single, dear, pair, four, silent] = [
-      sized(1, 109n),
-      sized(1, 111n),
-      sized(2, 100n),
-      sized(4, 90n),
-      sized(1, 1n, false),
+  it('are recommended by bandwidth per USD, and running ones come first', () => {
+    const [best, slow, dear, silent] = [
+      sized(1, 120n, 1_008),
+      sized(1, 100n, 500),
+      sized(1, 440n, 1_008),
+      sized(1, 1n, 9_000, false),
     ];
-    expect([silent, four, dear, pair, single].sort(compareFits)).toEqual([four, single, pair, dear, silent]);
-    expect([sized(2, 100n), sized(1, 110n)].sort(compareFits)[0]).toEqual(sized(1, 110n));
+    expect(sorted('RECOMMENDED', [silent, dear, slow, best])).toEqual([best, slow, dear, silent]);
   });
 
-  it('say by how much a cheaper one undercuts the recommended one, rounded up', () => {
-    const [first, pair] = [sized(1, 1_005n), sized(2, 1_000n)];
-    expect(cheaperThan(first, [first, pair, sized(1, 1n, false)])).toEqual({ row: pair, percent: 1n });
-    expect(cheaperThan(pair, [pair, first])).toBeNull();
+  it('are recommended with two GPUs only for four times the bandwidth per USD of one', () => {
+    const single = sized(1, 100n, 1_000);
+    expect(sorted('RECOMMENDED', [sized(2, 50n, 1_999), single])[0]).toEqual(single);
+    expect(sorted('RECOMMENDED', [single, sized(2, 50n, 2_001)])[0]).toEqual(sized(2, 50n, 2_001));
+    expect(sorted('RECOMMENDED', [single, sized(4, 50n, 7_999)])[0]).toEqual(single);
+    expect(sorted('RECOMMENDED', [single, sized(3, 50n, 8_001)])[0]).toEqual(sized(3, 50n, 8_001));
+  });
+
+  it('come last if their bandwidth is unknown, the cheapest and smallest first', () => {
+    const [known, cheap, pair, dear] = [
+      sized(1, 900n, 1),
+      { ...sized(1, 1n), bandwidth: undefined },
+      { ...sized(2, 1n), bandwidth: undefined },
+      { ...sized(1, 2n), bandwidth: undefined },
+    ];
+    expect(sorted('RECOMMENDED', [dear, pair, cheap, known])).toEqual([known, cheap, pair, dear]);
+  });
+
+  it('are ordered by price, or by the bandwidth of each GPU', () => {
+    const [cheap, fast, wide] = [sized(1, 40n, 300), sized(1, 427n, 8_000), sized(4, 100n, 9_000)];
+    expect(sorted('CHEAPEST', [fast, wide, cheap])).toEqual([cheap, wide, fast]);
+    expect(sorted('FASTEST', [cheap, wide, fast])).toEqual([fast, wide, cheap]);
+    const pair = sized(2, 300n, 16_000);
+    expect(sorted('FASTEST', [fast, pair])).toEqual([pair, fast]);
   });
 });

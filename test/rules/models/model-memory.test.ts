@@ -1,6 +1,7 @@
 import { describe, expect, it, test } from 'vitest';
 import { readModelConfig } from '../../../src/domain/models/rules/model-config.js';
 import { memoryOf } from '../../../src/domain/models/rules/model-memory.js';
+import { STARTERS } from '../../../web/figures/starter-models.js';
 import { QWEN_7B } from '../../support/hub.js';
 
 const GB = 1e9;
@@ -132,6 +133,13 @@ describe('the number of parameters', () => {
     ['opt-125m', OPT_125M, 0.125],
   ])('of %s is within 2% of the published one', (_name, config, billions) => {
     expect(Math.abs(memory(config).parameters / (billions * GB) - 1)).toBeLessThan(0.02);
+  });
+
+  it("is within 2% of the published one for the console's models to begin with", () => {
+    const published = [7.62, 32.8, 70.6];
+    const ratios = STARTERS.map(({ config }, place) => memory(config).parameters / (published[place]! * GB));
+    expect(ratios.filter((ratio) => Math.abs(ratio - 1) >= 0.02)).toEqual([]);
+    expect(ratios).toHaveLength(published.length);
   });
 
   it('is the same in a nested text_config', () => {

@@ -12,7 +12,7 @@ export const texts: typeof english = {
   modelOption: (name, price) => `${name} · ab ${price} USD/h`,
   region: 'Region',
   includeAgentless: 'Auch Maschinen ohne Host-Agenten, auf denen nichts läuft',
-  where: (region) => `in ${region}`,
+  where: (vramGb, region) => `mit ${vramGb}\u00a0GB in ${region}`,
   real: (down) => `Führt Ihre Container aus · ${down} Mbit/s Download`,
   trial: 'Testmaschine: Sie führt Ihre Container aus, aber ihre GPUs sind simuliert.',
   demo: 'Demomaschine: Es startet kein Container.',

@@ -23,9 +23,10 @@ export const texts: typeof english = {
   region: 'Standort',
   anyRegion: 'Alle Standorte',
   gpus: 'GPUs',
-  any: 'jede Anzahl',
   anyCount: 'Jede GPU-Anzahl',
   atLeast: (count) => `mindestens ${count} GPUs`,
+  orMore: (count) => `${count} oder mehr`,
+  just: (count) => `genau ${count}`,
   exactly: (count) => `genau ${count} ${count === '1' ? 'GPU' : 'GPUs'}`,
   mostPrice: 'Max. USD/GPU-h',
   vramEach: 'VRAM/GPU (GB)',
@@ -59,17 +60,14 @@ export const texts: typeof english = {
 
   list: 'Freie Maschinen',
   searching: 'Suche läuft …',
-  count: (count) => (
-    <>
-      {number(count)} <span class="wide-only">{plural(count, { one: 'Maschine', other: 'Maschinen' })} </span>verfügbar
-    </>
-  ),
+  count: (count) => `${number(count)} ${plural(count, { one: 'Maschine', other: 'Maschinen' })}`,
   asOf: (time) => `Stand ${time}`,
   deployCheapest: (price) => `Günstigste mieten · ${price} USD/h`,
   cheapestHint: 'Die günstigste Maschine, die zu diesen Filtern passt, wird beim Mieten gewählt.',
   none: 'Zurzeit passt keine Maschine zu diesen Filtern',
   noneHint:
     'Entfernen Sie einen Filter, oder schließen Sie Maschinen mit einer unterbrechbaren Instanz ein. Die Liste aktualisiert sich automatisch.',
+  demo: 'Demo',
   scope: {
     show: (count) =>
       plural(count, {
@@ -82,7 +80,7 @@ export const texts: typeof english = {
         other: `Auf ${number(count)} davon läuft ohne Host-Agenten nichts`,
       }),
     hide: 'Maschinen ohne Agenten ausblenden',
-    demo: 'Demodaten: Es starten keine Container',
+    demo: 'Diese Maschinen sind fiktiv: Es starten keine Container',
     agentless: 'Noch hat keine Maschine einen Host-Agenten: Beim Mieten entsteht nur ein Eintrag, es läuft nichts',
   },
   caption: 'Verfügbare Maschinen mit Preisen in USD und Ausstattung',
@@ -90,7 +88,7 @@ export const texts: typeof english = {
   prices: 'Preise',
   sort: 'Sortierung',
   recommended: 'Empfohlen',
-  recommendedHint: 'Empfohlen: von jeder Art zuerst die günstigste',
+  recommendedHint: 'Gefragte Modelle zuerst, dann von jeder Art die günstigste',
   orders: {
     PRICE: 'Niedrigster Preis',
     PRICE_PER_GPU: 'Niedrigster Preis pro GPU',
@@ -157,9 +155,9 @@ export const texts: typeof english = {
   machineId: 'Maschine',
   runsContainers: 'Führt Container aus',
   modePrice: (mode) => `${mode} (USD/h)`,
-  perGpuHour: 'On-Demand (USD pro GPU-Stunde)',
+  perGpuHour: 'Pro GPU (USD/h)',
   vram: 'VRAM',
-  bandwidth: 'Speicherbandbreite (laut Hersteller)',
+  bandwidth: 'Bandbreite (Hersteller)',
   bandwidthPerUsd: 'GB/s pro USD/h',
   reliability: 'Zuverlässigkeit',
   cpu: 'CPU',

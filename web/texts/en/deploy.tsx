@@ -12,7 +12,7 @@ export const texts = {
   modelOption: (name: string, price: string) => `${name} · from ${price} USD/h`,
   region: 'Region',
   includeAgentless: 'Include machines without a host agent, which run nothing',
-  where: (region: string) => `in ${region}`,
+  where: (vramGb: string, region: string) => `with ${vramGb}\u00a0GB in ${region}`,
   real: (down: string) => `Runs your containers · ${down} Mbit/s down`,
   trial: 'Trial machine: it runs your containers, but its GPUs are simulated.',
   demo: 'Demo machine: no container is started.',

@@ -25,9 +25,10 @@ export const texts = {
   region: 'Location',
   anyRegion: 'Any location',
   gpus: 'GPUs',
-  any: 'any number',
   anyCount: 'Any GPU count',
   atLeast: (count: string) => `${count} or more GPUs`,
+  orMore: (count: string) => `${count} or more`,
+  just: (count: string) => `exactly ${count}`,
   exactly: (count: string) => `exactly ${count} ${count === '1' ? 'GPU' : 'GPUs'}`,
   mostPrice: 'Max. USD/GPU-h',
   vramEach: 'VRAM/GPU (GB)',
@@ -63,16 +64,13 @@ export const texts = {
   // Free machines.
   list: 'Free machines',
   searching: 'Searching …',
-  count: (count: number) => (
-    <>
-      {number(count)} <span class="wide-only">{plural(count, { one: 'machine', other: 'machines' })} </span>available
-    </>
-  ),
+  count: (count: number) => `${number(count)} ${plural(count, { one: 'machine', other: 'machines' })}`,
   asOf: (time: string) => `as of ${time}`,
   deployCheapest: (price: string) => `Deploy cheapest · ${price} USD/h`,
   cheapestHint: 'The cheapest machine that matches these filters is chosen when you deploy.',
   none: 'No machine matches these filters right now',
   noneHint: 'Remove a filter, or include machines held by an interruptible instance. The list updates automatically.',
+  demo: 'Demo',
   /** The scope of the list: only machines that run containers, or all. */
   scope: {
     show: (count: number) =>
@@ -86,7 +84,7 @@ export const texts = {
         other: `${number(count)} of them have no host agent and run nothing`,
       }),
     hide: 'Hide machines without an agent',
-    demo: 'Demo data: no containers are started',
+    demo: 'These machines are fictitious: no containers are started',
     agentless: 'No machine has a host agent yet: renting one creates a record, but runs nothing',
   },
   caption: 'Available machines with prices in USD and hardware',
@@ -94,7 +92,7 @@ export const texts = {
   prices: 'Prices',
   sort: 'Sort',
   recommended: 'Recommended',
-  recommendedHint: 'Recommended: the cheapest of each kind first',
+  recommendedHint: 'Popular models first, then the cheapest of each kind',
   orders: {
     PRICE: 'Lowest price',
     PRICE_PER_GPU: 'Lowest price per GPU',
@@ -162,9 +160,9 @@ export const texts = {
   machineId: 'Machine',
   runsContainers: 'Runs containers',
   modePrice: (mode: string) => `${mode} (USD/h)`,
-  perGpuHour: 'On demand (USD per GPU-hour)',
+  perGpuHour: 'Per GPU (USD/h)',
   vram: 'VRAM',
-  bandwidth: 'Memory bandwidth (published)',
+  bandwidth: 'Published bandwidth',
   bandwidthPerUsd: 'GB/s per USD/h',
   reliability: 'Reliability',
   cpu: 'CPU',
