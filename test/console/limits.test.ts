@@ -194,7 +194,7 @@ describe('the limit and notice settings in Chromium', needs('chromium'), () => {
       const ofMail = ofInstances.getByRole('checkbox');
       expect(await ofMail.isChecked()).toBe(true);
       await ofMail.uncheck();
-      await mail.getByText('Email · 5 of 6 notices').waitFor();
+      await mail.getByText('Email · 5 of 6 notifications').waitFor();
       expect(await ask(owner, '{ mailAddress { events } }')).toMatchObject({
         events: expect.not.arrayContaining(['instance.running']),
       });
