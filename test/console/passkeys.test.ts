@@ -33,6 +33,15 @@ describe('passkeys in Chromium', needs('chromium'), () => {
   });
   afterAll(() => here?.close());
 
+  it('are not offered at an IP address', async () => {
+    const owner = await here.renter();
+    await here.pages.with('/keys', owner, async ({ page }) => {
+      await page.getByRole('region', { name: 'API keys' }).getByText('this session').waitFor();
+      await page.getByRole('region', { name: 'SSH keys' }).getByText('No SSH keys').waitFor();
+      expect(await page.getByText(/passkey/i).count()).toBe(0);
+    });
+  });
+
   it('are added with a key, sign in, and are rejected once revoked', async () => {
     const owner = await here.renter();
     await here.pages.with('/sign-in', null, async ({ page }) => {

@@ -2,6 +2,7 @@ import type { texts as english } from '../en/spend.js';
 
 export const texts: typeof english = {
   title: 'Ausgaben pro UTC-Tag',
+  since: (date) => `Ausgaben seit ${date}`,
   period: 'Zeitraum',
   days: (count) => `${count} Tage`,
   none: 'Keine Ausgaben in diesem Zeitraum',

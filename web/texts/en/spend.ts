@@ -1,5 +1,7 @@
 export const texts = {
   title: 'Spend by UTC day',
+  /** `date` is the first day shown. */
+  since: (date: string) => `Spend since ${date}`,
   period: 'Period',
   days: (count: number) => `${count} days`,
   none: 'Nothing spent in this period',
