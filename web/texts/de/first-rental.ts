@@ -7,10 +7,10 @@ export const texts: typeof english = {
   model: (vramGb, free) => `${vramGb} GB · ${number(free)} frei`,
   uses: {
     CONSUMER_FLAGSHIP: 'Bilder, Videos, kleine Sprachmodelle',
-    DATACENTER: 'Feinabstimmung und Betrieb von Modellen',
+    DATACENTER: 'Feinabstimmung und Inferenz',
     FLAGSHIP: 'Training und große Sprachmodelle',
   },
   configure: 'Konfigurieren',
   templates: 'Oder beginnen Sie mit einer Vorlage',
-  findsGpu: 'Findet eine ausreichend große GPU',
+  findsGpu: 'Findet die passende GPU',
 };

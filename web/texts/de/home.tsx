@@ -24,7 +24,7 @@ export const texts: typeof english = {
   keyWhy: (tool) => <>Der private Teil öffnet jede Instanz. Sie erstellen einen mit {tool}.</>,
   addKey: 'SSH-Schlüssel hinzufügen',
   rentStep: 'Erste Instanz mieten',
-  rentWhy: 'Wählen Sie unten eine GPU oder Vorlage. Die Instanz startet in Sekunden und lässt sich jederzeit anhalten.',
+  rentWhy: 'Wählen Sie unten eine GPU oder Vorlage. Die Instanz läuft nach wenigen Sekunden.',
   attention: 'Handlungsbedarf',
   nothing: 'Alles in Ordnung',
   urgent: 'Dringend: ',

@@ -1,11 +1,11 @@
 import { number } from '../../figures/number.js';
 
-/** What Home offers to an account without instances. */
+/** The offers on Home to an account without instances. */
 export const texts = {
   gpus: 'Choose a GPU to get started',
   allMachines: 'All machines',
   model: (vramGb: number, free: number) => `${vramGb} GB · ${number(free)} free`,
-  /** What a class of models is used for, by the API's name for it. */
+  /** Typical uses of a class of models, by the API’s name for it. */
   uses: {
     CONSUMER_FLAGSHIP: 'Images, video and small language models',
     DATACENTER: 'Fine-tuning and serving models',
@@ -13,5 +13,5 @@ export const texts = {
   },
   configure: 'Configure',
   templates: 'Or start from a template',
-  findsGpu: 'Finds a GPU that is large enough',
+  findsGpu: 'Finds a GPU that fits it',
 };

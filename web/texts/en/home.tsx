@@ -28,7 +28,7 @@ export const texts = {
   keyWhy: (tool: Shown) => <>Its private part opens every instance. You create one with {tool}.</>,
   addKey: 'Add SSH key',
   rentStep: 'Deploy your first instance',
-  rentWhy: 'Choose a GPU or a template below. It runs within seconds, and you can stop it at any time.',
+  rentWhy: 'Choose a GPU or a template below. The instance runs within seconds.',
   attention: 'Needs attention',
   nothing: 'Nothing needs your attention',
   urgent: 'Urgent: ',
