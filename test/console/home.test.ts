@@ -38,7 +38,7 @@ describe('the Home screen', needs('chromium'), () => {
       expect(await page.locator('main .primary').allInnerTexts()).toEqual(['Add SSH key']);
       expect(await page.locator('[data-figure]').count()).toBe(0);
       await page.getByRole('heading', { name: 'Choose a GPU to get started' }).waitFor();
-      await page.getByRole('link', { name: /RTX 4090.*USD\/h/ }).waitFor();
+      await page.getByRole('link', { name: /RTX 4090.*USD\/h.*Configure/ }).waitFor();
       await expectSoundInLongRun(page);
 
       await steps.getByRole('link', { name: 'Add SSH key' }).click();
@@ -52,10 +52,27 @@ describe('the Home screen', needs('chromium'), () => {
       // Credit and a rental by another client appear without a reload.
       await creditAccount(here.deps, owner.accountId, { amountMicro: 50_000_000n, note: 'a test' });
       await expect.poll(doneSteps, { timeout: SOON_MS }).toBe(2);
+      await page.getByRole('link', { name: /RTX 4090.*USD\/h.*Deploy/ }).waitFor();
+      expect(await page.locator('main .primary').allInnerTexts()).toEqual(['Deploy']);
       const id = await deployed(owner, 'rtx-4090');
       await page.getByRole('region', { name: 'Your instances' }).getByRole('link', { name: id }).waitFor();
       await steps.waitFor({ state: 'detached' });
       expect(complaints).toEqual([]);
+    });
+  });
+
+  it('offers GPUs and templates that fill in the Deploy page', async () => {
+    await here.pages.with('/', await renter('50'), async ({ page }) => {
+      await page.getByRole('link', { name: /RTX 4090.*Deploy/ }).click();
+      await expect.poll(() => page.getByLabel('GPU model').inputValue(), { timeout: SOON_MS }).toBe('rtx-4090');
+      await page.goBack();
+      await page.getByRole('link', { name: 'ComfyUI' }).click();
+      await page.getByRole('radio', { name: /^ComfyUI/, checked: true }).waitFor();
+      // The template needs 12 GB of GPU memory.
+      expect(new URL(page.url()).searchParams.get('vram')).toBe('12');
+      await page.goBack();
+      await page.getByRole('link', { name: /^Run a model/ }).click();
+      await page.getByRole('heading', { level: 1, name: 'Run a model' }).waitFor();
     });
   });
 

@@ -81,9 +81,15 @@ describe('passkeys in Chromium', needs('chromium'), () => {
     });
   });
 
-  it('are not offered at an IP address', () =>
-    here.pages.with('/sign-in', null, async ({ page }) => {
+  it('are not offered at an IP address', async () => {
+    const owner = await here.renter();
+    await here.pages.with('/keys', null, async ({ page }) => {
       await page.getByRole('button', { name: 'Sign in' }).waitFor();
       expect(await page.getByRole('button', { name: 'Sign in with a passkey' }).count()).toBe(0);
-    }));
+      await page.getByLabel('API key').fill(owner.key);
+      await page.keyboard.press('Enter');
+      await page.getByText('No SSH keys yet').waitFor();
+      expect(await page.getByText(/passkey/i).count()).toBe(0);
+    });
+  });
 });

@@ -3,14 +3,12 @@ import { loneRate, micro } from '../figures/money.js';
 import { runningFirst } from '../figures/status.js';
 import { visible } from '../figures/visible.js';
 import { Home as HomeDocument } from '../graph/documents.js';
-import { Amount } from '../parts/amount.js';
 import { Copy } from '../parts/copy.js';
 import { Icon } from '../parts/icon.js';
 import { CostCell, MainCells, RateCell } from '../parts/instance-cells.js';
 import { LoadCell, useLoads } from '../parts/load-figure.js';
 import { loaded } from '../parts/loaded.js';
 import { LocalTime } from '../parts/local-time.js';
-import { ModelName } from '../parts/model-name.js';
 import { MoneyFigures } from '../parts/money-figures.js';
 import { Failure } from '../parts/notice.js';
 import { contactUrl, OperatorContact } from '../parts/operator-contact.js';
@@ -18,20 +16,19 @@ import { Table } from '../parts/table.js';
 import { type Instance, rateOf, type Settled, settled, sumsAge } from '../state/account.js';
 import { type Attention, attentionOf, type HomeRead } from '../state/attention.js';
 import { serverNow } from '../state/clock.js';
-import { modelsOf, useSheet } from '../state/market.js';
+import { useSheet } from '../state/market.js';
 import { useRead } from '../state/read.js';
 import { hasSsh } from '../state/session.js';
 import { useTitle } from '../state/title.js';
 import { texts } from '../texts/en/home.js';
 import { texts as instanceTexts } from '../texts/en/instances.js';
 import { screens } from '../texts/en/screens.js';
+import { FirstGpus, FirstTemplates } from './first-rental.js';
 import { InstanceMenu } from './instance-menu.js';
 
 const RecentSpend = loaded(async () => (await import('./recent-spend.js')).RecentSpend);
 /** Maximum number of rows. The other instances are on the Instances screen. */
 const MAX_INSTANCES = 8;
-/** The classes of the models suggested to an account without instances, in the order shown. */
-const SUGGESTED = ['CONSUMER_FLAGSHIP', 'DATACENTER', 'FLAGSHIP'] as const;
 
 /** Shows what needs attention, the cost, the instances and, until they are done, the first steps. */
 export function Home() {
@@ -44,7 +41,9 @@ export function Home() {
   const isReady = known !== null && (read !== null || error.value !== null);
   const steps = isReady && read !== null ? stepsOf(known, read) : null;
   const hasSteps = steps?.some(({ isDone }) => !isDone) ?? false;
-  const hasSpent = !hasSteps && (read?.account?.lifetimeSpend ?? 0) > 0;
+  const hasSpent = (read?.account?.lifetimeSpend ?? 0) > 0;
+  // Until the first rental, all figures except the balance are zero.
+  const hasMoney = hasSpent || (known?.instances.length ?? 0) > 0;
   const attention = isReady ? attentionOf(known, read, serverNow.value) : [];
   return (
     <div class="stack">
@@ -68,37 +67,35 @@ export function Home() {
         <>
           {hasSteps && <FirstSteps steps={steps!} />}
           {attention.length > 0 && <NeedsAttention of={attention} />}
-          {hasMoney(known, read) && (
+          {hasMoney && (
             <section class="panel" aria-label={texts.cost}>
               <MoneyFigures volumes={read?.volumes?.length ?? 0} limit={read?.account?.monthlyLimit ?? null} />
             </section>
           )}
           <Rented known={known} volumes={read?.volumes ?? []} />
-          {hasSpent && <RecentSpend />}
+          {known.instances.length === 0 && <FirstTemplates />}
+          {!hasSteps && hasSpent && <RecentSpend />}
         </>
       )}
     </div>
   );
 }
 
-/** Whether there has been credit or an instance. Until then, all figures are zero. */
-const hasMoney = ({ balance, instances }: Settled, read: HomeRead | null): boolean =>
-  balance !== 0n || instances.length > 0 || (read?.account?.lifetimeSpend ?? 0) > 0;
-
 interface Step {
   isDone: boolean;
   title: string;
   why: ComponentChildren;
-  /** URL of the page for the step. Null if the user can only wait for the operator. */
+  /** URL of the page for the step. Null if the user can't do it yet, or only elsewhere. */
   href: string | null;
-  /** The button’s text, or what takes its place. */
+  /** The button’s text, or what takes its place. Null if there is nothing to press. */
   action: ComponentChildren;
 }
 
 /** Returns the first steps, which end with the first instance. */
 function stepsOf(known: Settled, read: HomeRead): readonly Step[] {
+  const credit = creditStep(known, read);
   const steps = [
-    creditStep(known, read),
+    credit,
     {
       isDone: (read.sshKeys?.length ?? 0) > 0,
       title: texts.keyStep,
@@ -110,8 +107,9 @@ function stepsOf(known: Settled, read: HomeRead): readonly Step[] {
       isDone: (read.instanceHistory?.edges.length ?? 0) > 0,
       title: texts.rentStep,
       why: texts.rentWhy,
-      href: '/machines',
-      action: texts.seeMachines,
+      // Before that, the offers below are the way to it.
+      href: credit.isDone ? '/deploy' : null,
+      action: credit.isDone ? screens['/deploy'] : null,
     },
   ];
   return hasSsh.value ? steps : steps.filter(({ href }) => href !== '/keys');
@@ -125,14 +123,20 @@ function creditStep(known: Settled, read: HomeRead): Step {
     return { isDone, title: texts.creditStep, why: texts.creditWhy, href: '/billing', action: texts.addCredit };
   const id = read.account?.id;
   const href = contactUrl(id);
-  const account = <code>{id}</code>;
+  const account = <code class="nowrap">{id}</code>;
   return {
     isDone,
     title: texts.askForCredit,
     why:
       href === null
         ? texts.askForCreditWhy(account)
-        : texts.contactForCredit(<OperatorContact account={id} />, account),
+        : texts.contactForCredit(
+            <OperatorContact account={id} />,
+            <span class="step-account">
+              {account}
+              {id !== undefined && <Copy text={id} label={texts.copyAccount} isIcon />}
+            </span>,
+          ),
     href,
     action: href === null ? id !== undefined && <Copy text={id} label={texts.copyAccount} /> : texts.ask,
   };
@@ -276,7 +280,7 @@ function Rented({ known: { instances, balance }, volumes }: RentedProps) {
   return (
     <section class="panel" aria-labelledby="rented">
       {instances.length === 0 ? (
-        <Suggested hasCredit={balance > 0n} />
+        <FirstGpus hasCredit={balance > 0n} />
       ) : (
         <>
           <div class="panel-head">
@@ -326,46 +330,6 @@ function InstanceTable({ instances }: { instances: readonly Instance[] }) {
   );
 }
 
-/**
- * Shows an account without instances one model of each class. With credit, the first deployment is one click away, and
- * otherwise its machines are.
- */
-function Suggested({ hasCredit }: { hasCredit: boolean }) {
-  const shown = SUGGESTED.flatMap((tier) => modelsOf(tier).slice(0, 1)).filter(
-    ({ availableGpus }) => availableGpus > 0,
-  );
-  return (
-    <>
-      <div class="panel-head">
-        <div>
-          <h2 id="rented">{texts.noneRented}</h2>
-          <p class="small quiet">{texts.noneRentedWhat}</p>
-        </div>
-        <a href="/machines">{texts.allMachines}</a>
-      </div>
-      <ul class="suggested">
-        {shown.map(({ slug, name, vramGb, availableGpus, pricePerGpuHour }) => (
-          <li key={slug}>
-            <a href={`/${hasCredit ? 'deploy' : 'machines'}?gpu=${slug}`}>
-              <strong>
-                <ModelName name={name} />
-              </strong>
-              <span class="small quiet">{texts.model(vramGb, availableGpus)}</span>
-              <span class="headline">
-                <Amount of={micro(pricePerGpuHour.onDemand)} unit="USD/h" />
-              </span>
-              <span class="suggested-deploy">
-                {hasCredit ? screens['/deploy'] : texts.seeMachines}
-                <Icon name="arrow-right" />
-              </span>
-            </a>
-          </li>
-        ))}
-      </ul>
-    </>
-  );
-}
-
 function VolumesLine({ volumes }: { volumes: NonNullable<HomeRead['volumes']> }) {
   const size = volumes.reduce((sum, { sizeGb }) => sum + sizeGb, 0);
   const cost = volumes.reduce((sum, { priceHr }) => sum + micro(priceHr), 0n);
@@ -374,7 +338,7 @@ function VolumesLine({ volumes }: { volumes: NonNullable<HomeRead['volumes']> })
       <span class="quiet">
         <Icon name="hard-drive" /> {texts.volumesCost(volumes.length, size, loneRate(cost))}
       </span>
-      <a href="/volumes">{texts.yourVolumes}</a>
+      <a href="/volumes">{screens['/volumes']}</a>
     </p>
   );
 }

@@ -30,15 +30,14 @@ export function Passkeys({ apiKeys }: { apiKeys: readonly Key[] }) {
   const keys = new Map(apiKeys.map((key) => [key.id, nameOf(key)]));
   const current = apiKeys.find(({ isCurrent }) => isCurrent);
   const canAdd = supportsPasskeys && current !== undefined && passkeys?.every(({ isCurrent }) => !isCurrent);
-  const isImpossible = passkeys?.length === 0 && !supportsPasskeys;
+  // Where the browser can't create any, existing ones can still be revoked.
+  if (!supportsPasskeys && (passkeys === null || passkeys.length === 0)) return null;
   return (
     <section class="panel" aria-busy={passkeys === null && error.value === null} aria-labelledby="passkeys">
       <div class="panel-head">
         <div>
           <h2 id="passkeys">{texts.title}</h2>
-          <p class="small quiet">
-            {texts.hint} {isImpossible && texts.notSupported}
-          </p>
+          <p class="small quiet">{texts.hint}</p>
         </div>
         {canAdd && (
           <button
@@ -53,7 +52,7 @@ export function Passkeys({ apiKeys }: { apiKeys: readonly Key[] }) {
         )}
       </div>
       <Failure error={error.value} />
-      {passkeys?.length === 0 && supportsPasskeys && (
+      {passkeys?.length === 0 && (
         <Empty icon="fingerprint-pattern" title={texts.none}>
           {texts.noneHint}
         </Empty>

@@ -6,9 +6,8 @@ import { Amount } from '../parts/amount.js';
 import { Bars } from '../parts/bars.js';
 import { firstOfDays } from '../state/clock.js';
 import { useRead } from '../state/read.js';
-import { texts } from '../texts/en/home.js';
 import { screens } from '../texts/en/screens.js';
-import { texts as spend } from '../texts/en/spend.js';
+import { texts } from '../texts/en/spend.js';
 
 const DAYS = 14;
 
@@ -18,11 +17,12 @@ export function RecentSpend() {
   const spent = data.value?.spendByDay ?? null;
   if (error.value !== null || spent?.total === 0) return null;
   const days = fromFirstSpend(spent?.days ?? []);
+  const from = utcDay(days[0]?.date ?? firstOfDays(DAYS));
   return (
     <section class="panel" aria-labelledby="recent">
       <div class="panel-head">
         <div class="row">
-          <h2 id="recent">{texts.recent}</h2>
+          <h2 id="recent">{texts.since(from)}</h2>
           {spent !== null && (
             <span class="recent-total">
               <Amount of={micro(spent.total)} unit="USD" />
@@ -35,7 +35,7 @@ export function RecentSpend() {
         {spent !== null && (
           <Bars
             days={days.map(({ date, total }) => ({ date, total: micro(total), parts: [micro(total)] }))}
-            label={spend.chart(utcDay(days[0]?.date ?? spent.from), utcDay(spent.to), sum(micro(spent.total)))}
+            label={texts.chart(from, utcDay(spent.to), sum(micro(spent.total)))}
           />
         )}
       </div>

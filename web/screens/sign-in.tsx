@@ -4,8 +4,9 @@ import { Refusal } from '../graph/send.js';
 import { Copy } from '../parts/copy.js';
 import { Icon } from '../parts/icon.js';
 import { Failure } from '../parts/notice.js';
+import { OperatorContact } from '../parts/operator-contact.js';
 import { saveFile } from '../state/save-file.js';
-import { createAccount, endedBecause, signIn, signupOpen } from '../state/session.js';
+import { createAccount, endedBecause, operatorContact, signIn, signupOpen } from '../state/session.js';
 import { useTitle } from '../state/title.js';
 import { useWork } from '../state/work.js';
 import { texts as market } from '../texts/en/first-sight.js';
@@ -142,7 +143,8 @@ function KeyForm({ reason, work }: { reason: string | undefined; work: ReturnTyp
           <Failure error={error.value} />
         )}
         <p id="key-use" class="small quiet">
-          {signupOpen.value ? texts.keyFromSignUp : texts.keyFromOperator}
+          {signupOpen.value ? texts.keyFromSignUp : texts.keyFromOperator}{' '}
+          {texts.lost(operatorContact.value && <OperatorContact account={undefined} />)}
         </p>
       </div>
       {/* The ways to sign in, the first of which is the primary one. */}

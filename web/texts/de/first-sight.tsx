@@ -4,8 +4,8 @@ import { plural } from '../plural.js';
 
 export const texts: typeof english = {
   title: 'GPUs sekundengenau mieten',
-  heading: 'GPUs mieten, 30\u00a0% unter Marktpreis',
-  what: 'Vom Klick zur Shell in wenigen Sekunden, auf Ihrer eigenen Maschine. Keine Einrichtungsgebühr, keine Vertragsbindung und nach dem Anhalten keine GPU-Kosten.',
+  heading: 'GPUs mieten, 30\u00a0%\u00a0unter Marktpreis',
+  what: 'Vom Klick zur Shell in wenigen Sekunden, auf Ihrer eigenen Maschine. Keine Einrichtungsgebühr, kein Abo und nach dem Anhalten keine GPU-Kosten.',
   deployGpu: 'GPU mieten',
   allPrices: 'Alle Preise ansehen',
   where: 'Regionen mit freien GPUs',

@@ -15,7 +15,7 @@ export const texts: typeof english = {
   askForCreditWhy: (account) => <>Der Betreiber dieses Dienstes schreibt es Ihrem Konto {account} gut.</>,
   contactForCredit: (place, account) => (
     <>
-      Kontakt: {place}. Nennen Sie dabei Ihr Konto {account}.
+      Wenden Sie sich mit Ihrer Konto-ID an {place}: {account}
     </>
   ),
   ask: 'Guthaben anfordern',
@@ -24,9 +24,7 @@ export const texts: typeof english = {
   keyWhy: (tool) => <>Der private Teil öffnet jede Instanz. Sie erstellen einen mit {tool}.</>,
   addKey: 'SSH-Schlüssel hinzufügen',
   rentStep: 'Erste Instanz mieten',
-  rentWhy:
-    'Wählen Sie ein Modell und eine Vorlage. Die Instanz läuft nach wenigen Sekunden und lässt sich jederzeit anhalten.',
-  seeMachines: 'Maschinen ansehen',
+  rentWhy: 'Wählen Sie unten eine GPU oder Vorlage. Die Instanz läuft nach wenigen Sekunden.',
   attention: 'Handlungsbedarf',
   nothing: 'Alles in Ordnung',
   urgent: 'Dringend: ',
@@ -100,15 +98,9 @@ export const texts: typeof english = {
   cost: 'Guthaben und Kosten',
   rented: 'Ihre Instanzen',
   allInstances: (count) => plural(count, { one: 'Details', other: `Alle ${number(count)} Instanzen` }),
-  noneRented: 'Wählen Sie eine GPU',
-  noneRentedWhat: 'Preise pro Stunde, sekundengenau abgerechnet.',
-  model: (vramGb, free) => `${vramGb} GB · ${number(free)} frei`,
-  allMachines: 'Alle Maschinen ansehen',
   volumesCost: (count, sizeGb, hourly) =>
     plural(count, {
       one: `1 Volume, ${number(sizeGb)} GB, ${hourly} USD/h`,
       other: `${number(count)} Volumes, ${number(sizeGb)} GB, ${hourly} USD/h`,
     }),
-  yourVolumes: 'Ihre Volumes',
-  recent: 'Ausgaben der letzten 14 Tage (UTC)',
 };

@@ -6,7 +6,6 @@ export const texts: typeof english = {
   hint: 'Damit melden Sie sich per Fingerabdruck, Gesicht oder PIN statt mit einem API-Schlüssel an.',
   none: 'Keine Passkeys',
   noneHint: 'Fügen Sie einen hinzu, um sich auf diesem Gerät ohne API-Schlüssel anzumelden.',
-  notSupported: 'Um einen Passkey hinzuzufügen, öffnen Sie die Konsole über HTTPS oder unter localhost.',
   name: 'Name',
   nameExample: 'Arbeitslaptop',
   key: 'API-Schlüssel',

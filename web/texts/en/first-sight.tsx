@@ -5,7 +5,7 @@ import { plural } from '../plural.js';
 export const texts = {
   title: 'GPUs by the second',
   heading: 'GPUs by the second, 30% below market',
-  what: 'From a click to a shell within seconds, on a machine of your own. No setup fee, no contract, and no GPU cost after you stop.',
+  what: 'From a click to a shell within seconds, on a machine of your own. No setup fee, no subscription, and no GPU cost after you stop.',
   deployGpu: 'Deploy a GPU',
   allPrices: 'See all prices',
   where: 'Regions with free GPUs',

@@ -19,7 +19,7 @@ export const texts = {
   /** `place` is an email address or a host. */
   contactForCredit: (place: Shown, account: Shown) => (
     <>
-      Contact {place} and name your account {account}.
+      Contact {place} with your account id {account}
     </>
   ),
   ask: 'Request credit',
@@ -28,8 +28,7 @@ export const texts = {
   keyWhy: (tool: Shown) => <>Its private part opens every instance. You create one with {tool}.</>,
   addKey: 'Add SSH key',
   rentStep: 'Deploy your first instance',
-  rentWhy: 'Choose a model and a template. The instance runs within seconds, and you can stop it at any time.',
-  seeMachines: 'See machines',
+  rentWhy: 'Choose a GPU or a template below. The instance runs within seconds.',
   attention: 'Needs attention',
   nothing: 'Nothing needs your attention',
   urgent: 'Urgent: ',
@@ -104,15 +103,9 @@ export const texts = {
   cost: 'Balance and cost',
   rented: 'Your instances',
   allInstances: (count: number) => plural(count, { one: 'Details', other: `All ${number(count)} instances` }),
-  noneRented: 'Choose a GPU to get started',
-  noneRentedWhat: 'Prices are per hour, billed by the second.',
-  model: (vramGb: number, free: number) => `${vramGb} GB · ${number(free)} free`,
-  allMachines: 'See all machines',
   volumesCost: (count: number, sizeGb: number, hourly: string) =>
     plural(count, {
       one: `1 volume, ${number(sizeGb)} GB, ${hourly} USD/h`,
       other: `${number(count)} volumes, ${number(sizeGb)} GB, ${hourly} USD/h`,
     }),
-  yourVolumes: 'Your volumes',
-  recent: 'Spend in the last 14 days (UTC)',
 };

@@ -5,7 +5,6 @@ export const texts = {
   hint: 'They sign you in with your fingerprint, face or PIN instead of an API key.',
   none: 'No passkeys',
   noneHint: 'Add one to sign in on this device without an API key.',
-  notSupported: 'To add a passkey, open the console over HTTPS or at localhost.',
   name: 'Name',
   nameExample: 'Work laptop',
   key: 'API key',

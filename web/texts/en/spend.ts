@@ -1,5 +1,6 @@
 export const texts = {
   title: 'By UTC day',
+  since: (date: string) => `Spend since ${date}`,
   none: 'Nothing spent in this period',
   noneWhat: 'Spend appears here from the first second of a rental.',
   /** The dates and the amount are already formatted. */

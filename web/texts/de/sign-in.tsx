@@ -5,14 +5,15 @@ export const texts: typeof english = {
   key: 'API-Schlüssel',
   show: 'Schlüssel anzeigen',
   hide: 'Schlüssel verbergen',
-  keyFromSignUp:
-    'Sie haben ihn beim Erstellen Ihres Kontos erhalten. Verloren? Der Betreiber kann Ihnen einen neuen geben.',
-  keyFromOperator: 'Sie erhalten ihn vom Betreiber dieses Dienstes, und einen neuen, falls Sie ihn verlieren.',
+  keyFromSignUp: 'Er wurde beim Erstellen Ihres Kontos angezeigt.',
+  keyFromOperator: 'Sie erhalten ihn vom Betreiber dieses Dienstes.',
+  lost: (contact) =>
+    contact === null ? 'Verloren? Der Betreiber kann Ihnen einen neuen geben.' : <>Verloren? Kontakt: {contact}.</>,
   signingIn: 'Sie werden angemeldet …',
   signIn: 'Anmelden',
   create: 'Konto erstellen',
   newHere: 'Neu hier?',
-  newAccount: 'Ihr Konto ist ein Schlüssel, den nur Sie haben, ohne Namen und Adresse.',
+  newAccount: 'Ohne Namen, ohne Adresse: Ihr Konto ist ein Schlüssel, den nur Sie haben.',
   lookFirst: 'Sehen Sie sich ohne Konto an, was frei ist und was es kostet.',
   saveKey: 'Schlüssel speichern',
   onlyOnce:
