@@ -37,7 +37,7 @@ export const STARTERS = [
   },
   {
     model: 'deepseek-ai/DeepSeek-R1-Distill-Llama-70B',
-    name: 'DeepSeek R1 70B',
+    name: 'DeepSeek-R1-Distill 70B',
     config: {
       ...COMMON,
       architectures: ['LlamaForCausalLM'],
