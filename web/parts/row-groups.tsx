@@ -59,8 +59,10 @@ function Group<Row>({ rows, from, seenPx, children }: GroupProps<Row>) {
   useEffect(() => {
     const watch = new IntersectionObserver(
       (entries) => {
+        // An observation may still arrive once the rows are gone.
+        if (place.current === null) return;
         const { isIntersecting, boundingClientRect } = entries.at(-1)!;
-        const drawn = place.current!.rows.length;
+        const drawn = place.current.rows.length;
         if (drawn > 0) {
           height.current = boundingClientRect.height;
           if (from === 0) seenPx.value = boundingClientRect.height / drawn;

@@ -253,12 +253,11 @@ function Rows({ instances, filter, chosen, isSelecting, onChoose, onToggle, onEd
   );
 }
 
-/** The last row, with the sums of the columns. */
+/** The last row, with the sums of the columns. That of the costs adds up the displayed amounts. */
 function Total({ of: instances }: { of: readonly Instance[] }) {
   const sum = (amountOf: (instance: Instance) => bigint) =>
     instances.reduce((total, instance) => total + amountOf(instance), 0n);
-  // It is drawn again once per cent.
-  void useMemo(() => computed(() => sum(costNow) / CENT), [instances]).value;
+  const shown = useMemo(() => computed(() => sum((one) => (costNow(one) / CENT) * CENT)), [instances]).value;
   return (
     <tfoot>
       <tr aria-rowindex={instances.length + 2}>
@@ -274,7 +273,7 @@ function Total({ of: instances }: { of: readonly Instance[] }) {
           <Rate of={sum(rateOf)} />
         </td>
         <td class="i-cost number">
-          <Amount of={untracked(() => sum(costNow))} />
+          <Amount of={untracked(() => sum(costNow))} shown={shown === 0n ? undefined : shown} />
         </td>
         <td class="i-more" />
       </tr>

@@ -2,7 +2,6 @@ import { micro, sum } from '../figures/money.js';
 import { fromFirstSpend } from '../figures/spent-days.js';
 import { utcDay } from '../figures/time.js';
 import { RecentDays } from '../graph/documents.js';
-import { Amount } from '../parts/amount.js';
 import { Bars } from '../parts/bars.js';
 import { firstOfDays } from '../state/clock.js';
 import { useRead } from '../state/read.js';
@@ -21,14 +20,7 @@ export function RecentSpend() {
   return (
     <section class="panel" aria-labelledby="recent">
       <div class="panel-head">
-        <div class="row">
-          <h2 id="recent">{texts.since(from)}</h2>
-          {spent !== null && (
-            <span class="recent-total">
-              <Amount of={micro(spent.total)} unit="USD" />
-            </span>
-          )}
-        </div>
+        <h2 id="recent">{texts.since(from)}</h2>
         <a href="/billing">{screens['/billing']}</a>
       </div>
       <div class="home-spend">
