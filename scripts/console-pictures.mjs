@@ -107,6 +107,8 @@ async function takeProduct(browser, gateway, { name, locale, dark }) {
   await page.locator('main .primary').first().waitFor();
   await page.waitForLoadState('load');
   await page.waitForTimeout(2_000);
+  // Services with real machines don't show this note.
+  await page.getByText(/^\s*(Demo machine|Demomaschine):/).evaluate((note) => note.remove());
   const session = await context.newCDPSession(page);
   const { data } = await session.send('Page.captureScreenshot', {
     format: 'webp',
@@ -123,9 +125,10 @@ const isWanted = ({ name }) => name.startsWith(prefix);
 await mkdir(FOLDER, { recursive: true });
 await mkdir(PRODUCT, { recursive: true });
 await withFreshGateway(async (gateway) => {
-  const id = await rentSome(gateway);
   const browser = await launchChromium();
-  for (const picture of pictures(id).filter(isWanted)) await take(browser, gateway, picture);
+  // Without rentals, the time for which the balance lasts follows from the price next to it.
   for (const picture of PRODUCT_PICTURES.filter(isWanted)) await takeProduct(browser, gateway, picture);
+  const id = await rentSome(gateway);
+  for (const picture of pictures(id).filter(isWanted)) await take(browser, gateway, picture);
   await browser.close();
 });
