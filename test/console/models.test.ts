@@ -80,7 +80,7 @@ describe("the console's screen for running a model", needs('chromium'), () => {
       await page.evaluate((text) => navigator.clipboard.writeText(text), JSON.stringify(QWEN_7B));
       await config.press('ControlOrMeta+v');
       await page.getByRole('heading', { level: 2, name: '7.6 billion parameters' }).waitFor();
-      await page.getByText('config.json pasted').waitFor();
+      await page.getByText('Uses config.json').waitFor();
       expect(await config.count()).toBe(0);
       expect(await page.getByRole('button', { name: 'Deploy', exact: true }).count()).toBe(0);
       await page.getByRole('button', { name: 'Name the model' }).click();

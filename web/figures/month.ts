@@ -3,7 +3,7 @@ import { monthEnd } from './time.js';
 
 export interface MonthRow {
   key: string;
-  /** Amount spent since the first day of the UTC month. */
+  /** Amount spent in the period. */
   spent: Micro;
   /** Current hourly rate. */
   rate: Micro;
@@ -30,7 +30,7 @@ export function totalOf(rows: readonly MonthRow[]): Omit<MonthRow, 'key'> {
 }
 
 /**
- * Returns each key's cost this month up to `asOf`, and its forecast for the whole month at the current hourly rate. The
+ * Returns each key's cost up to `asOf`, and its forecast for the whole month at the current hourly rate. The
  * highest forecast comes first. Keys that have only had costs since `asOf` are included.
  */
 export function monthRows(spent: readonly Spent[], rates: readonly Spent[], asOf: number): MonthRow[] {

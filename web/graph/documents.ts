@@ -191,7 +191,6 @@ export const OneOffer = graphql(
   [OfferRow],
 );
 
-/** Counts each model's GPUs that meet requirements not covered by the price sheet. */
 const FirstOffer = graphql(
   `
   fragment FirstOffer on OfferConnection {
@@ -239,6 +238,7 @@ export const PopularOffers = graphql(
   [FirstOffer],
 );
 
+/** Counts each model's GPUs that meet requirements not covered by the price sheet. */
 export const MatchingGpus = graphql(`
   query MatchingGpus($filter: OfferFilterInput) {
     offerSearch(filter: $filter, first: 1) {
@@ -1251,6 +1251,7 @@ export const Notifications = graphql(`
       waiting
       attempts(first: 1) {
         at
+        error
       }
     }
     webhooks {

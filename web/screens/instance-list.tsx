@@ -29,7 +29,7 @@ import {
   type Sort,
   wordsOf,
 } from '../state/instance-filter.js';
-import { query, setQuery } from '../state/location.js';
+import { go, query, setQuery } from '../state/location.js';
 import { modelName, regionName, sheet } from '../state/market.js';
 import { plainMessageOf } from '../state/messages.js';
 import { useRead } from '../state/read.js';
@@ -273,7 +273,7 @@ function Total({ of: instances }: { of: readonly Instance[] }) {
           <Rate of={sum(rateOf)} />
         </td>
         <td class="i-cost number">
-          <Amount of={untracked(() => sum(costNow))} shown={shown === 0n ? undefined : shown} />
+          <Amount of={untracked(() => sum(costNow))} shown={shown} />
         </td>
         <td class="i-more" />
       </tr>
@@ -365,10 +365,15 @@ class Row extends Component<RowProps> {
 /** Returns whether the instance's services and terminal can be reached. */
 const canConnect = (instance: Instance): boolean => instance.runtime !== null && isRunning(instance);
 
-/** Reads the name of each instance's first service. It is read again only when instances are added or removed. */
+/** Reads the name of each instance's first service. It is read again only when instances are added. */
 function useServices(): ReadonlyMap<string, string> {
-  const ids = useComputed(() => settled.value?.instances.map(({ id }) => id).join() ?? '');
-  const { data } = useRead(InstanceServices, {}, ids);
+  // Two instances can be deployed in the same second.
+  const newest = useComputed(() => {
+    const times = settled.value?.instances.map(({ createdAt }) => createdAt) ?? [];
+    const last = times.reduce((latest, at) => (at > latest ? at : latest), '');
+    return `${last} ${times.filter((at) => at === last).length}`;
+  });
+  const { data } = useRead(InstanceServices, {}, newest);
   return useMemo(
     () =>
       new Map(
@@ -385,7 +390,12 @@ function useServices(): ReadonlyMap<string, string> {
 function ConnectActions({ instance: { id, name }, service }: { instance: Instance; service: string | null }) {
   const open = async () => {
     try {
-      await openPort(() => firstService(id));
+      await openPort(async () => {
+        const port = await firstService(id);
+        // The service may be gone since its name was read.
+        if (port === null) go(`/instances/${id}`);
+        return port;
+      });
     } catch (fault) {
       say(plainMessageOf(fault), { isBad: true });
     }

@@ -100,7 +100,7 @@ export function Logs({ id }: { id: string }) {
   const showError = () => {
     const before = bad.findLast((key) => chosen.value !== null && key < chosen.value.line) ?? bad.at(-1);
     if (before === undefined) return;
-    if (level.value === 'warn') level.value = 'all';
+    level.value = 'all';
     show({ line: before, place: WHOLE_LINE });
   };
   useErrorKey(showError);

@@ -136,7 +136,7 @@ function State({ of: { events, waiting, attempts, pausedAt, pauseReason, confirm
   return (
     <>
       <NoticesOf name={texts.title} events={events} waiting={waiting} />
-      {attempts[0] !== undefined && <> · {webhookTexts.lastSent(<Ago at={secondsOf(attempts[0].at)} />)}</>}
+      {attempts[0]?.error === null && <> · {webhookTexts.lastSent(<Ago at={secondsOf(attempts[0].at)} />)}</>}
     </>
   );
 }

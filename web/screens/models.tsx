@@ -1,5 +1,5 @@
 import { type Signal, useSignal } from '@preact/signals';
-import { useRef } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { FIT_ORDERS, type FitOrder } from '../figures/fit-order.js';
 import { micro, rate } from '../figures/money.js';
 import { fixed, number } from '../figures/number.js';
@@ -35,6 +35,12 @@ export function Models() {
   useTitle(screens['/models']);
   const config = useSignal('');
   const hub = useRead(ModelHub, {}).data.value;
+  const chosen = query.value.get('model') ?? '';
+  useEffect(() => {
+    // Without a hub, the page's own copy of a starter's figures is used, but only with its name.
+    const isCopy = config.peek() === '' || STARTERS.some(({ model }) => configOf(model) === config.peek());
+    if (hub?.modelHub === null && isCopy) config.value = configOf(chosen);
+  }, [hub, chosen]);
   const variables = hub === null ? null : variablesOf(config.value, hub.modelHub !== null);
   const { data, error } = useRead(ModelMemory, variables);
   const memory = error.value === null ? (data.value?.modelMemory ?? null) : null;
@@ -62,6 +68,12 @@ export function Models() {
       )}
     </div>
   );
+}
+
+/** Returns a starter's config.json, or an empty text for other models. */
+function configOf(name: string): string {
+  const starter = STARTERS.find(({ model }) => model === name);
+  return starter === undefined ? '' : JSON.stringify(starter.config, null, 2);
 }
 
 /** Returns the query's variables, or null while the model isn't known. */
@@ -169,13 +181,9 @@ function Inputs({ config, hub, isRead }: InputsProps) {
       )}
       {hub !== undefined && !hasConfig && typed('model') === '' && (
         <Starters
-          onChosen={({ model, config: published }) => {
+          onChosen={({ model }) => {
             delete drafts.current.model;
-            // Without a hub, the page's own copy of the figures is used.
-            if (hub === null) {
-              config.value = JSON.stringify(published, null, 2);
-              isFolded.value = true;
-            }
+            isFolded.value = true;
             setQuery({ model }, { replace: true });
           }}
         />
@@ -184,7 +192,7 @@ function Inputs({ config, hub, isRead }: InputsProps) {
         {isFolded.value && hasConfig && isRead && (
           <p class="row small">
             <Icon name="file-text" />
-            <span>{texts.isPasted(texts.config)}</span>
+            <span>{texts.isInUse(texts.config)}</span>
             <button
               type="button"
               class="plain"

@@ -5,6 +5,7 @@ import { dayBefore } from '../figures/day.js';
 import { type Micro, micro } from '../figures/money.js';
 import { type MonthRow, monthRows, totalOf } from '../figures/month.js';
 import { monthEnd, secondsOf } from '../figures/time.js';
+import { visible } from '../figures/visible.js';
 import { Amount, Rate } from '../parts/amount.js';
 import { shortName } from '../parts/model-name.js';
 import { Empty } from '../parts/notice.js';
@@ -114,7 +115,7 @@ const sumsOf = ({ spend }: MoneyRead, by: keyof typeof BY) =>
     : (spend?.names ?? []).map(({ name, amount }) => ({ key: name, amount: micro(amount) }));
 
 /** Whether the period ends in the future, so that the current hourly cost projects its total. */
-const hasForecast = ({ spend }: MoneyRead): boolean => spend?.from === firstOfMonth();
+const hasForecast = ({ spend }: MoneyRead): boolean => chosenPeriod() === MONTH && spend?.from === firstOfMonth();
 
 /** Returns the rows of the cost table, whose order also determines the chart's colours. */
 function rowsOf(read: MoneyRead, by: keyof typeof BY) {
@@ -155,7 +156,7 @@ function Sums({
   const forecastShown = inCentsOfSum(parts.map(({ forecast }) => forecast));
   const all = parts.map((row, index) => ({
     ...row,
-    key: by === 'model' && index < rows.length ? shortName(modelName(row.key)) : row.key,
+    key: by === 'model' && index < rows.length ? shortName(modelName(row.key)) : visible(row.key),
     shown: { spent: spentShown[index]!, forecast: forecastShown[index]! },
   }));
   const cut = isOpen.value || rows.length <= MAX_ROWS + 1 ? rows.length : MAX_ROWS;
@@ -194,7 +195,7 @@ function Sums({
             </CostRow>
           );
         return (
-          <CostRow key={row.key} isForecast={isForecast} of={row} shown={row.shown}>
+          <CostRow key={`${index < rows.length}/${row.key}`} isForecast={isForecast} of={row} shown={row.shown}>
             {by === 'model' && <Swatch index={index < rows.length ? index : NAMED} />}
             <span>{row.key}</span>
           </CostRow>

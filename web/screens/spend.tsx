@@ -22,7 +22,7 @@ interface Props {
   models: readonly string[];
 }
 
-/** Shows the spend by UTC day and by model. The sums are the service's own and add up to the month's spend. */
+/** Shows the spend by UTC day and by model. The sums are the service's own and add up to the period's spend. */
 export function Spend({ spent, models }: Props) {
   return (
     <section class="month-days" aria-labelledby="spend">
@@ -41,7 +41,7 @@ export function Spend({ spent, models }: Props) {
 
 function Chart({ spent, models }: { spent: Spent; models: readonly string[] }) {
   const modelOf = new Map(spent.instances.map(({ instanceId, gpu }) => [instanceId, gpu]));
-  // Models without cost this month have no line in the table and come last.
+  // Models without cost in the period have no line in the table and come last.
   const named = [...new Set([...models, ...modelOf.values()])].slice(0, NAMED);
   const since = fromFirstSpend(spent.days);
   const days = since.map(({ date, total, instances }) => {

@@ -121,6 +121,7 @@ interface WhichProps {
 }
 
 function Which({ quoted: { machineId, machine }, offer, children }: WhichProps) {
+  const vram = vramOf(machine);
   return (
     <div class="which">
       <div class="row between">
@@ -128,7 +129,9 @@ function Which({ quoted: { machineId, machine }, offer, children }: WhichProps) 
           <strong>
             {machine.numGpus} × <ModelName name={modelName(machine.gpu)} />
           </strong>{' '}
-          <span class="quiet">{texts.where(number(vramOf(machine) ?? 0), regionName(machine.region))}</span>
+          <span class="quiet">
+            {vram === undefined ? null : texts.with(number(vram))} {texts.where(regionName(machine.region))}
+          </span>
         </p>
         {children}
       </div>

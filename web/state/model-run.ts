@@ -42,7 +42,7 @@ export function useFits(memory: Memory): Fits {
   useEffect(() => {
     let isCurrent = true;
     const set = (next: Fits) => isCurrent && setState(next);
-    findFits(memory).then(
+    findFits(memory, () => isCurrent).then(
       (fits) => set({ fits, error: null }),
       (error) => set({ fits: null, error }),
     );
@@ -53,25 +53,29 @@ export function useFits(memory: Memory): Fits {
   return state;
 }
 
-async function findFits({ splits, diskGb, gpus: supported }: Memory): Promise<Fit[]> {
+async function findFits({ splits, diskGb, gpus: supported }: Memory, isWanted: () => boolean): Promise<Fit[]> {
   const gpus = supported.slice(0, MAX_MODELS);
   const found = await Promise.all(
     splits.map(async (split) => {
       const { gpus: count, vramGbMin } = split;
       const filter = { numMin: count, numMax: count, vramGbMin, diskGbMin: diskGb, cudaMin: CUDA_MIN };
-      const running = await cheapestOfModels({ ...filter, hasAgent: true }, gpus);
+      const running = await cheapestOfModels({ ...filter, hasAgent: true }, gpus, isWanted);
       const others = gpus.filter((gpu) => !running.some((offer) => offer.gpu === gpu));
-      const agentless = await cheapestOfModels({ ...filter, hasAgent: false }, others);
+      const agentless = await cheapestOfModels({ ...filter, hasAgent: false }, others, isWanted);
       return [...running, ...agentless].map((offer) => ({ offer, split }));
     }),
   );
   return found.flat();
 }
 
-/** Returns the cheapest matching offer of each model that has one. */
-async function cheapestOfModels(filter: OfferFilter, gpus: readonly string[]): Promise<Offer[]> {
+/** Returns the cheapest matching offer of each model that has one, or fewer once they aren't wanted any more. */
+async function cheapestOfModels(
+  filter: OfferFilter,
+  gpus: readonly string[],
+  isWanted: () => boolean,
+): Promise<Offer[]> {
   const cheapest = new Map<string, Offer>();
-  for (let search = 0; search < MAX_SEARCHES; search += 1) {
+  for (let search = 0; search < MAX_SEARCHES && isWanted(); search += 1) {
     const missing = gpus.filter((gpu) => !cheapest.has(gpu));
     // An empty list would stand for all models.
     if (missing.length === 0) break;

@@ -17,7 +17,7 @@ export const texts: typeof english = {
   starters: 'Zum Beispiel',
   config: 'config.json',
   configSummary: 'für private Modelle einfügen',
-  isPasted: (file) => `${file} eingefügt`,
+  isInUse: (file) => `mit ${file}`,
   edit: 'Bearbeiten',
   configText: 'Inhalt der config.json',
   configHint: 'Sie können die Datei auch hier ablegen. Sie wird nur für diese Berechnung verwendet.',

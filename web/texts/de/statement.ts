@@ -16,7 +16,7 @@ export const texts: typeof english = {
   including: (what) => `einschließlich ${what}`,
   usd: 'USD',
   usdHint:
-    'Ganze Cents, deren Summe das Guthaben ergibt. Eine Zeile kann einen Cent mehr zeigen als der Verlauf, in dem jeder Betrag abgerundet ist.',
+    'Ganze Cents, deren Summe das Guthaben ergibt. Eine Zeile kann einen Cent mehr zeigen als derselbe Betrag an anderer Stelle, der abgerundet ist.',
   opening: 'Anfangsguthaben',
   closing: 'Endguthaben',
   now: 'Aktuelles Guthaben',

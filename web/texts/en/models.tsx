@@ -16,7 +16,7 @@ export const texts = {
   starters: 'Start with',
   config: 'config.json',
   configSummary: 'paste it for a private model',
-  isPasted: (file: string) => `${file} pasted`,
+  isInUse: (file: string) => `Uses ${file}`,
   edit: 'Edit',
   configText: 'Contents of config.json',
   configHint: 'You can also drop the file here. It is only used for this calculation.',

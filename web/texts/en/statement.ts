@@ -17,7 +17,7 @@ export const texts = {
   including: (what: string) => `including ${what}`,
   usd: 'USD',
   usdHint:
-    'Whole cents that add up to the balance. A row can be one cent more than in History, where each amount is rounded down.',
+    'Whole cents that add up to the balance. A row can be one cent more than the same amount elsewhere, which is rounded down.',
   opening: 'Opening balance',
   closing: 'Closing balance',
   /** Instead of the closing balance, while the month isn’t over. */
