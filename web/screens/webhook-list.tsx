@@ -220,7 +220,7 @@ function One({ webhook, work, again, onSecret, onDelete }: OneProps) {
                 {sent[0] !== undefined && (
                   <>
                     {' '}
-                    · <Last of={sent[0].delivery} />
+                    · <Last of={sent[0]} />
                   </>
                 )}
               </>
@@ -324,15 +324,23 @@ function State({ of: { pausedAt, deliveries, attempts } }: { of: Webhook }) {
 const TONES = { PENDING: 'warn', DELIVERED: 'good', GIVEN_UP: 'bad' } as const;
 const MARKS = { PENDING: 'clock', DELIVERED: 'circle-check', GIVEN_UP: 'circle-alert' } as const;
 
-/** The newest event and its state. */
-const Last = ({ of: { eventType, eventAt, state } }: { of: Sent['delivery'] }) => (
-  <>
-    <span class={TONES[state]}>
-      <Icon name={MARKS[state]} />
-    </span>{' '}
-    {texts.last(<span class="mono">{eventType}</span>, texts.states[state], <Ago at={secondsOf(eventAt)} />)}
-  </>
-);
+/** The newest event, its state and, if it couldn't be delivered so far, the last response. */
+function Last({ of: { delivery, attempts } }: { of: Sent }) {
+  const { eventType, eventAt, state } = delivery;
+  const at = secondsOf(eventAt);
+  // The text changes once a minute, so the row isn't rendered every second.
+  const minutes = useComputed(() => Math.max(0, Math.floor((serverNow.value - at) / 60))).value;
+  const name = <span class="mono">{eventType}</span>;
+  return (
+    <>
+      <span class={TONES[state]}>
+        <Icon name={MARKS[state]} />
+      </span>{' '}
+      {state === 'PENDING' ? texts.pendingFor(name, minutes) : texts.last(name, texts.states[state], <Ago at={at} />)}
+      {state !== 'DELIVERED' && attempts[0] !== undefined && ` · ${outcomeOf(attempts[0])}`}
+    </>
+  );
+}
 
 interface DeliveryProps extends Sent {
   isPaused: boolean;
