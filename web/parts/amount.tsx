@@ -13,7 +13,7 @@ interface Props {
 /** Shows a sum, or a rate that isn't compared with others. The exact amount appears on hover. */
 export const Amount = ({ of: amount, shown, unit, isSigned = false }: Props) => (
   <span class="figure" title={`${exact(amount)} ${unit ?? 'USD'}`}>
-    {isSigned && amount > 0n && '+'}
+    {isSigned && (shown ?? amount) > 0n && '+'}
     {unit === 'USD/h' ? loneRate(amount) : shown === undefined ? sum(amount) : usd(shown)}
     {unit !== undefined && (
       <>
