@@ -69,7 +69,6 @@ export const texts: typeof english = {
   signed: 'gültig, mit einem der Schlüssel',
   log: 'Protokoll',
   notCovered: 'noch nicht abgedeckt',
-  covered: (link, root) =>
-    `Buchungen bis Nr. ${number(link)}, abgedeckt durch Eintrag ${number(root)} des öffentlichen Protokolls`,
+  covered: (link, root) => `Buchungen bis Nr. ${number(link)}, abgedeckt durch Protokolleintrag ${number(root)}`,
   invoiceHash: 'Hash auf der Rechnung',
 };
