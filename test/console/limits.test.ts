@@ -82,7 +82,7 @@ describe('the limit and notice settings in Chromium', needs('chromium'), () => {
     await dialog.getByLabel('Spend limit (USD)').fill('1');
     await dialog.getByRole('button', { name: 'Save' }).click();
     await limit.getByText('of 1.00 USD spent').waitFor();
-    await limit.getByText(/^Will be reached .*\. All limited instances then stop\.$/).waitFor();
+    await limit.getByText(/^The limit will be reached .*\. The instance then stops\.$/).waitFor();
     const { spendLimit, limitReachedAt } = await ask(owner, `{ instance(id: "${id}") { spendLimit limitReachedAt } }`);
     expect(spendLimit).toBe(1);
     expect(Date.parse((await limit.locator('time').getAttribute('datetime'))!)).toBe(Date.parse(limitReachedAt));

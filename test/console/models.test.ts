@@ -42,7 +42,7 @@ describe("the console's screen for running a model", needs('chromium'), () => {
       expect(rows.length).toBeGreaterThan(2);
       expect(rows.map(({ isRecommended }) => isRecommended)).toEqual(rows.map((_, place) => place === 0));
       expect(rows.filter(({ speed }) => !/^[\d,]{3,}$/.test(speed))).toEqual([]);
-      await page.getByText(/^Best bandwidth per USD: [\d,]+\sGB\/s on (one\sGPU|\d\sGPUs)$/).waitFor();
+      await page.getByText(/^Best bandwidth per USD on (one\sGPU|\d\sGPUs): [\d,]+\sGB\/s$/).waitFor();
       expect(await machines.first().isChecked()).toBe(true);
       await page.getByRole('button', { name: 'Cheapest' }).click();
       // Machines with a host agent come first, in any order.

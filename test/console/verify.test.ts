@@ -114,7 +114,7 @@ describe('the statement', needs('chromium'), () => {
       await give(page, [signed], 'Nothing is wrong, but something can’t be checked');
       await page.getByText("signature can't be checked: no keys were given", { exact: true }).first().waitFor();
       await give(page, proofs, 'Everything verifies: 1 statement, 1 key');
-      await page.getByText(/in the public log up to entry [\d,]+, root \d+/).waitFor();
+      await page.getByText(/account entries up to [\d,]+, covered by entry \d+ of the public log/).waitFor();
       await expectSound(page);
       expect(await unreachedByKeyboard(page)).toEqual([]);
 
@@ -129,7 +129,7 @@ describe('the statement', needs('chromium'), () => {
       const { faults } = verify([changed, ...proofs]);
       expect(await row.locator('[lang="en"]').allInnerTexts()).toEqual(faults.map(findingText));
       expect(await row.innerText()).toMatch(/lines\[0\]\.units is .* \(\+7 units\)/);
-      await page.getByRole('listitem').filter({ hasText: 'p-1.json' }).getByText('verifies').waitFor();
+      await page.getByRole('listitem').filter({ hasText: 'p-1.json' }).getByText('verified').waitFor();
       expect(requests.map((request) => request.url())).toEqual([]);
       expect(complaints).toEqual([]);
     });

@@ -19,7 +19,7 @@ export interface Charge {
   /** Start of the first charge and end of the last. */
   from: string;
   to: string;
-  /** Seconds billed for its GPUs, or for a volume. 0 if only a disk was billed. */
+  /** Seconds billed for its GPUs. 0 if only storage was billed. */
   seconds: number;
   amount: Rounded;
   /** The parts of the amount: its GPUs, with the minimum and the repaid discount, and its storage. */
@@ -63,7 +63,7 @@ function chargeOf(id: string, lines: readonly Line[], amount: Rounded): Charge {
   const shown = inCents(parts, -amount.shown);
   const [gpus, storage] = parts.map((exact, index) => ({ exact, shown: shown[index]! })) as [Rounded, Rounded];
   const isVolume = lines[0]?.instanceId === null;
-  const timed = lines.filter(({ kind }) => kind === (isVolume ? 'VOLUME' : 'GPU'));
+  const timed = lines.filter(({ kind }) => kind === 'GPU');
   const instants = lines.flatMap(({ from, to }) => [from, to]).toSorted();
   return {
     id,

@@ -6,11 +6,14 @@ interface Props {
   shown?: Micro | undefined;
   /** The unit to show. Omitted in columns whose heading names it. */
   unit?: 'USD' | 'USD/h';
+  /** Whether an increase has a plus sign. */
+  isSigned?: boolean;
 }
 
 /** Shows a sum, or a rate that isn't compared with others. The exact amount appears on hover. */
-export const Amount = ({ of: amount, shown, unit }: Props) => (
+export const Amount = ({ of: amount, shown, unit, isSigned = false }: Props) => (
   <span class="figure" title={`${exact(amount)} ${unit ?? 'USD'}`}>
+    {isSigned && (shown ?? amount) > 0n && '+'}
     {unit === 'USD/h' ? loneRate(amount) : shown === undefined ? sum(amount) : usd(shown)}
     {unit !== undefined && (
       <>

@@ -187,55 +187,47 @@ const Day = ({ name, label }: { name: string; label: string }) => (
 
 function Rows({ entries }: { entries: readonly Entry[] }) {
   const names = useNames();
-  const { what, about, who, when } = texts.columns;
+  const { what, about, who, via, address, when } = texts.columns;
   // Rendered again once per day, not every second.
   void useComputed(() => new Date(serverNow.value * 1_000).toDateString()).value;
   const now = serverNow.peek();
-  const columns = [[what], [about], [who], [when, 'number']] as const;
+  const columns = [
+    [what],
+    [about],
+    [who],
+    [via, undefined, 'activity-via'],
+    [address, undefined, 'activity-ip'],
+    [when, 'number', 'activity-when'],
+  ] as const;
   return (
     <Table isCards isGrouped class="listing activity" caption={texts.filters} columns={columns}>
-      {byLocalDay(entries, ({ at }) => secondsOf(at)).map(({ key, at, rows }) => {
-        const hasOneAddress = rows.every(({ address }) => address === rows[0]!.address);
-        return (
-          <tbody key={key}>
-            <tr class="day">
-              <th scope="rowgroup" colSpan={columns.length}>
-                <span>
-                  {dayName(at, now)}
-                  {hasOneAddress && <span class="small">{texts.fromAddress(<Address of={rows[0]!.address} />)}</span>}
-                </span>
-              </th>
-            </tr>
-            {runsOf(rows).map((run, index, runs) => (
-              // The oldest entry identifies a run, to which newer ones may be added.
-              <Run
-                key={`${run.at(-1)!.at} ${runs.length - index}`}
-                of={run}
-                names={names}
-                hasAddress={!hasOneAddress && runs[index - 1]?.[0]?.address !== run[0]!.address}
-              />
-            ))}
-          </tbody>
-        );
-      })}
+      {byLocalDay(entries, ({ at }) => secondsOf(at)).map(({ key, at, rows }) => (
+        <tbody key={key}>
+          <tr class="day">
+            <th scope="rowgroup" colSpan={columns.length}>
+              <span>{dayName(at, now)}</span>
+            </th>
+          </tr>
+          {runsOf(rows).map((run, index, runs) => (
+            // The oldest entry identifies a run, to which newer ones may be added.
+            <Run key={`${run.at(-1)!.at} ${runs.length - index}`} of={run} names={names} />
+          ))}
+        </tbody>
+      ))}
     </Table>
   );
 }
 
-const Address = ({ of: address }: { of: string }) => <span class="mono activity-ip">{visible(address)}</span>;
-
 interface RunProps {
   of: readonly Entry[];
   names: Names;
-  /** Whether the row shows the address, which differs from the one of the row above. */
-  hasAddress: boolean;
 }
 
 /** Shows one entry, or one row for several equal changes that opens to show each. */
-function Run({ of: run, names, hasAddress }: RunProps) {
+function Run({ of: run, names }: RunProps) {
   const isOpen = useSignal(false);
   const [newest] = run as readonly [Entry];
-  if (run.length === 1) return <Row entry={newest} names={names} hasAddress={hasAddress} />;
+  if (run.length === 1) return <Row entry={newest} names={names} />;
   const subjects = run.map(({ targets }) => byRank(targets)[0] ?? '');
   const areDifferent = new Set(subjects).size === run.length;
   const name = nameOf(newest);
@@ -266,13 +258,10 @@ function Run({ of: run, names, hasAddress }: RunProps) {
             </span>
           )}
         </td>
-        <By entry={newest} hasAddress={hasAddress} />
+        <By entry={newest} />
         <When of={newest} />
       </tr>
-      {isOpen.value &&
-        run.map((entry, index) => (
-          <Row key={run.length - index} entry={entry} names={names} hasAddress={false} isMember />
-        ))}
+      {isOpen.value && run.map((entry, index) => <Row key={run.length - index} entry={entry} names={names} isMember />)}
     </>
   );
 }
@@ -299,12 +288,11 @@ const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).host :
 interface RowProps {
   entry: Entry;
   names: Names;
-  hasAddress: boolean;
   /** Whether the row belongs to the run above, which shows who made the change. */
   isMember?: boolean;
 }
 
-function Row({ entry, names, hasAddress, isMember = false }: RowProps) {
+function Row({ entry, names, isMember = false }: RowProps) {
   const { code, operation, times, targets } = entry;
   const why = code === null ? null : (refusals[code] ?? visible(code));
   return (
@@ -323,7 +311,7 @@ function Row({ entry, names, hasAddress, isMember = false }: RowProps) {
         </span>
       </th>
       <td class="activity-about">{targets.length > 0 && <Targets of={targets} names={names} />}</td>
-      {isMember ? <td class="no-card" /> : <By entry={entry} hasAddress={hasAddress} />}
+      {isMember ? <td class="no-card" colSpan={3} /> : <By entry={entry} />}
       <When of={entry} />
     </tr>
   );
@@ -346,22 +334,24 @@ const When = ({ of: { at } }: { of: Entry }) => (
   </td>
 );
 
-/** Shows the key by its name, or else how the change was requested. The address appears on hover. */
-function By({ entry: { keyId, byConsole, address }, hasAddress }: { entry: Entry; hasAddress: boolean }) {
+/** Shows the key by its name or ending, how it was used and, in a wide window, from which address. */
+function By({ entry: { keyId, byConsole, address } }: { entry: Entry }) {
   const label = useComputed(() => keyNames.value.get(keyId) ?? keyId).value;
   const hasName = keyNames.value.has(keyId) && !label.startsWith('…');
-  const channel = byConsole ? texts.inConsole : texts.byProgram;
+  const from = visible(address);
   return (
-    <td
-      class="activity-by small quiet"
-      title={`${ownKeyId.value === keyId ? texts.ownKey : keyId} · ${visible(address)}`}
-    >
-      <span>
-        <span class={hasName ? 'activity-key' : ''}>{hasName ? label : channel}</span>
-        <span class={hasName ? '' : 'mono'}>{hasName ? channel : label}</span>
-        {hasAddress && <Address of={address} />}
-      </span>
-    </td>
+    <>
+      <td
+        class={`activity-by${hasName ? '' : ' mono quiet'}`}
+        title={`${ownKeyId.value === keyId ? texts.ownKey : keyId} · ${from}`}
+      >
+        {label}
+      </td>
+      <td class="activity-via small quiet">{byConsole ? texts.inConsole : texts.byProgram}</td>
+      <td class="activity-ip mono quiet" title={from}>
+        {from}
+      </td>
+    </>
   );
 }
 

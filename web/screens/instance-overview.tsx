@@ -152,7 +152,7 @@ function Ends({ read: { stopAt, destroyAt, stopWhenIdle, spendLimit, limitReache
           <Icon name="wallet" />
           <div>
             <LimitUse limit={spendLimit} used={used} usedText={texts.limitUsed} />
-            <LimitReached at={limitReachedAt} />
+            <LimitReached of="ofInstance" at={limitReachedAt} />
           </div>
         </li>
       )}

@@ -63,15 +63,15 @@ export const LimitUse = ({ limit, used, usedText }: UseProps) => (
 );
 
 /** Shows when a limit was or will be reached. */
-export function LimitReached({ at }: { at: string | null }) {
+export function LimitReached({ at, of }: { at: string | null; of: 'ofInstance' | 'ofMonth' }) {
   const reached = at === null ? null : secondsOf(at);
   return (
     <p class="small quiet">
       {reached === null
         ? texts.notReached
         : reached <= serverNow.value
-          ? texts.wasReached(<LocalTime at={reached} />)
-          : texts.isReached(<LocalTime at={reached} />)}
+          ? texts[of].wasReached(<LocalTime at={reached} />)
+          : texts[of].isReached(<LocalTime at={reached} />)}
     </p>
   );
 }

@@ -440,8 +440,8 @@ function DeployBar({ memory, chosen, isRecommended }: BarOfProps) {
 function reasonFor(offer: Fit['offer'], isRecommended: boolean): string {
   const speed = bandwidthOf(offer);
   if (speed === undefined) return regionName(offer.region);
-  const speedText = texts.speedOn(number(speed), offer.numGpus);
-  return isRecommended ? texts.because(speedText) : `${speedText} · ${regionName(offer.region)}`;
+  const stated = [number(speed), offer.numGpus] as const;
+  return isRecommended ? texts.because(...stated) : `${texts.speedOn(...stated)} · ${regionName(offer.region)}`;
 }
 
 const PARTS = ['weights', 'kv', 'overhead'] as const;

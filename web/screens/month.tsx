@@ -105,7 +105,7 @@ export function MonthLimit({ account }: { account: NonNullable<MoneyRead['accoun
   if (limitReachedAt === null) return null;
   const at = secondsOf(limitReachedAt);
   const isReached = at < monthEnd(secondsOf(asOf)) && (exhaustsAt === null || at <= secondsOf(exhaustsAt));
-  return isReached ? <LimitReached at={limitReachedAt} /> : null;
+  return isReached ? <LimitReached of="ofMonth" at={limitReachedAt} /> : null;
 }
 
 /** Returns the period's cost by model or by name. */

@@ -218,7 +218,7 @@ function MovementRow({ of: { movement, amount }, names }: { of: Extract<Row, { m
       </td>
       <NoSplit />
       <td class="number">
-        <Amount of={amount.exact} shown={amount.shown} />
+        <Amount of={amount.exact} shown={amount.shown} isSigned />
       </td>
     </tr>
   );
@@ -293,7 +293,7 @@ function Hidden({ rows, onOpen }: { rows: readonly Row[]; onOpen: (() => void) |
       </td>
       <NoSplit />
       <td class="number">
-        <Amount of={exact} shown={shown} />
+        <Amount of={exact} shown={shown} isSigned />
       </td>
     </tr>
   );

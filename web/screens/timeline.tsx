@@ -302,7 +302,7 @@ function figureOf({ kind, ratePerHour, amount, sizeBytes }: TimelineEntry): stri
   if (sizeBytes !== null) return fileSize(sizeBytes);
   if (amount === null) return null;
   const usd = sum(micro(amount));
-  return texts.cost(kind === 'CREDITED' && !usd.startsWith('<') ? `+${usd}` : usd);
+  return texts.cost(kind === 'CREDITED' ? `+${usd}` : usd);
 }
 
 /** Returns why an entry happened and what it concerns, as briefly as possible. */

@@ -321,34 +321,34 @@ function Summary({ of }: { of: StatementSummary }) {
     [texts.checks.signature, texts.signed, true],
     [texts.log, covered === null ? texts.notCovered : texts.covered(covered.link, covered.root), covered !== null],
   ] as const;
+  const facts = [
+    [texts.account, <span class="mono">{visible(account)}</span>],
+    [texts.period, house.period(instant(from), instant(to))],
+    [texts.invoiceHash, <span class="mono">{invoiceHash}</span>],
+  ] as const;
   return (
-    <>
-      <table class="checked small">
-        <tbody>
-          {checks.map(([name, result, isSound]) => (
-            <tr key={name}>
-              <td class="good">{isSound && <Drawing of={TICK} />}</td>
-              <th scope="row">{name}</th>
-              <td>{result}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-      <dl class="pairs small">
-        <div>
-          <dt>{texts.account}</dt>
-          <dd class="mono">{visible(account)}</dd>
-        </div>
-        <div>
-          <dt>{texts.period}</dt>
-          <dd>{house.period(instant(from), instant(to))}</dd>
-        </div>
-        <div>
-          <dt>{texts.invoiceHash}</dt>
-          <dd class="mono">{invoiceHash}</dd>
-        </div>
-      </dl>
-    </>
+    <table class="checked small">
+      <tbody>
+        {checks.map(([name, result, isSound]) => (
+          <tr key={name}>
+            <td class="good">{isSound && <Drawing of={TICK} />}</td>
+            <th scope="row">{name}</th>
+            <td>{result}</td>
+          </tr>
+        ))}
+      </tbody>
+      <tbody>
+        {facts.map(([name, value]) => (
+          <tr key={name}>
+            <td />
+            <th scope="row" class="quiet">
+              {name}
+            </th>
+            <td>{value}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
   );
 }
 

@@ -171,6 +171,9 @@ function One({ webhook, work, again, onSecret, onDelete }: OneProps) {
     attempts: webhook.attempts.filter(({ eventId }) => eventId === delivery.eventId),
   }));
   const isPaused = pausedAt !== null;
+  const tried = lastTried(webhook);
+  const failure =
+    tried?.state === 'DELIVERED' ? undefined : sent.find(({ delivery }) => delivery === tried)?.attempts[0];
   const items: MenuItem[] = [
     ...(isPaused
       ? []
@@ -226,6 +229,7 @@ function One({ webhook, work, again, onSecret, onDelete }: OneProps) {
               </>
             )}
           </p>
+          {!isPaused && failure !== undefined && <p class="small quiet">{outcomeOf(failure)}</p>}
         </div>
         <div class="recipient-actions">
           <State of={webhook} />
@@ -302,12 +306,14 @@ const UrlField = ({ url = '' }: { url?: string }) => (
   </label>
 );
 
+/** Returns the last delivery that ended or was attempted. */
+const lastTried = ({ deliveries, attempts }: Webhook) =>
+  deliveries.find(({ eventId, state }) => state !== 'PENDING' || attempts.some((each) => each.eventId === eventId));
+
 /** Shows whether the webhook works, according to the last delivery that ended or was attempted. */
-function State({ of: { pausedAt, deliveries, attempts } }: { of: Webhook }) {
-  if (pausedAt !== null) return <span class="badge warn">{texts.isPaused}</span>;
-  const last = deliveries.find(
-    ({ eventId, state }) => state !== 'PENDING' || attempts.some((each) => each.eventId === eventId),
-  );
+function State({ of: webhook }: { of: Webhook }) {
+  if (webhook.pausedAt !== null) return <span class="badge warn">{texts.isPaused}</span>;
+  const last = lastTried(webhook);
   if (last === undefined)
     return (
       <span class="badge" title={texts.nothingSent}>
@@ -324,15 +330,21 @@ function State({ of: { pausedAt, deliveries, attempts } }: { of: Webhook }) {
 const TONES = { PENDING: 'warn', DELIVERED: 'good', GIVEN_UP: 'bad' } as const;
 const MARKS = { PENDING: 'clock', DELIVERED: 'circle-check', GIVEN_UP: 'circle-alert' } as const;
 
-/** The newest event and its state. */
-const Last = ({ of: { eventType, eventAt, state } }: { of: Sent['delivery'] }) => (
-  <>
-    <span class={TONES[state]}>
-      <Icon name={MARKS[state]} />
-    </span>{' '}
-    {texts.last(<span class="mono">{eventType}</span>, texts.states[state], <Ago at={secondsOf(eventAt)} />)}
-  </>
-);
+/** The newest event, its state and its age. */
+function Last({ of: { eventType, eventAt, state } }: { of: Sent['delivery'] }) {
+  const at = secondsOf(eventAt);
+  // The text changes once a minute, so the row isn't rendered every second.
+  const minutes = useComputed(() => Math.max(0, Math.floor((serverNow.value - at) / 60))).value;
+  const name = <span class="mono">{eventType}</span>;
+  return (
+    <>
+      <span class={TONES[state]}>
+        <Icon name={MARKS[state]} />
+      </span>{' '}
+      {state === 'PENDING' ? texts.pendingFor(name, minutes) : texts.last(name, texts.states[state], <Ago at={at} />)}
+    </>
+  );
+}
 
 interface DeliveryProps extends Sent {
   isPaused: boolean;

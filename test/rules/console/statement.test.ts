@@ -98,7 +98,7 @@ describe("a statement's rows", () => {
     expect(charges.map(({ seconds, to, isVolume }) => [seconds, to, isVolume])).toEqual([
       [100, '2026-11-29T00:00:00Z', false],
       [0, TO, false],
-      [30, TO, true],
+      [0, TO, true],
     ]);
     expect(charges[0]).toMatchObject({ gpus: { exact: 1_534_567n }, storage: { exact: 7_000n } });
     for (const { amount, gpus, storage } of charges) {

@@ -49,12 +49,11 @@ export const texts: typeof english = {
   noneHint: 'Hier erscheinen Änderungen, die Sie oder Ihre Programme vornehmen, mit Schlüssel und IP-Adresse.',
   noneOfThese: 'Keine passenden Einträge',
   noneOfTheseHint: 'Entfernen Sie einen Filter oder wählen Sie einen anderen Zeitraum.',
-  columns: { what: 'Aktion', about: 'Betrifft', who: 'Durch', when: 'Zeit' },
+  columns: { what: 'Aktion', about: 'Betrifft', who: 'Durch', via: 'Über', address: 'IP-Adresse', when: 'Zeit' },
   port: (port) => `Port ${port}`,
   ownKey: 'Der Schlüssel dieser Sitzung',
   inConsole: 'Konsole',
   byProgram: 'API',
-  fromAddress: (address) => <>von {address}</>,
   deployments: {
     deploy: 'Instanz gemietet (gewählte Maschine)',
     deployBest: 'Instanz gemietet (günstigste Maschine)',

@@ -11,7 +11,13 @@ export const texts: typeof english = {
     </>
   ),
   notReached: 'Bei den aktuellen Kosten wird es nicht erreicht.',
-  wasReached: (at) => <>Erreicht: {at}. Davon betroffene Instanzen wurden angehalten.</>,
-  isReached: (at) => <>Reicht bis {at}. Dann werden die betroffenen Instanzen angehalten.</>,
+  ofInstance: {
+    wasReached: (at) => <>Das Limit wurde erreicht: {at}.</>,
+    isReached: (at) => <>Das Limit reicht bis {at}. Dann wird die Instanz angehalten.</>,
+  },
+  ofMonth: {
+    wasReached: (at) => <>Das Monatslimit wurde erreicht: {at}. Laufende Instanzen wurden angehalten.</>,
+    isReached: (at) => <>Das Monatslimit reicht bis {at}. Dann werden laufende Instanzen angehalten.</>,
+  },
   inUsd: (label) => `${label} (USD)`,
 };

@@ -2,6 +2,8 @@ import { number } from '../../figures/number.js';
 import type { texts as english } from '../en/models.js';
 import { plural } from '../plural.js';
 
+const onGpus = (gpus: number) => `auf ${plural(gpus, { one: 'einer\u00a0GPU', other: `${gpus}\u00a0GPUs` })}`;
+
 export const texts: typeof english = {
   about: 'Finden Sie eine Maschine mit genug GPU-Speicher für ein Sprachmodell und betreiben Sie es mit vLLM.',
   input: 'Ihr Modell',
@@ -70,9 +72,8 @@ export const texts: typeof english = {
     CHEAPEST: { name: 'Günstigste', title: 'Niedrigster Preis' },
     FASTEST: { name: 'Schnellste', title: 'Höchste Speicherbandbreite pro GPU' },
   },
-  speedOn: (speed, gpus) =>
-    `${speed}\u00a0GB/s auf ${plural(gpus, { one: 'einer\u00a0GPU', other: `${gpus}\u00a0GPUs` })}`,
-  because: (speed) => `Beste Bandbreite pro USD: ${speed}`,
+  speedOn: (speed, gpus) => `${speed}\u00a0GB/s ${onGpus(gpus)}`,
+  because: (speed, gpus) => `Beste Bandbreite pro USD ${onGpus(gpus)}: ${speed}\u00a0GB/s`,
   used: (used, total) => `${used} von ${total}`,
   choose: (machine) => `${machine} wählen`,
   noAgent: 'kein Host-Agent',

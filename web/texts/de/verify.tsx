@@ -16,7 +16,7 @@ export const texts: typeof english = {
   example: 'Beispiel eines Ergebnisses',
   experts: 'Weitere Dateien und Nachweise',
   which:
-    'Signierte Kontoauszüge, Schlüssel, Prüfsummen des Protokolls sowie Inklusions- und Konsistenznachweise, in beliebiger Reihenfolge. Fügen Sie Schlüssel, Prüfsummen und Kontoauszüge hinzu, die Sie früher gespeichert haben, um die neuen damit zu vergleichen. Sie können diese Seite auch speichern und ohne diesen Dienst verwenden.',
+    'Signierte Kontoauszüge, Schlüssel, Einträge des öffentlichen Protokolls sowie Inklusions- und Konsistenznachweise, in beliebiger Reihenfolge. Fügen Sie Schlüssel, Protokolleinträge und Kontoauszüge hinzu, die Sie früher gespeichert haben, um die neuen damit zu vergleichen. Sie können diese Seite auch speichern und ohne diesen Dienst verwenden.',
   choose: 'Dateien auswählen',
   fromService: (keys, roots) => (
     <>
@@ -33,12 +33,12 @@ export const texts: typeof english = {
     const parts = [
       plural(statements, { one: '1 Kontoauszug', other: `${number(statements)} Kontoauszüge` }),
       `${number(keys)} Schlüssel`,
-      plural(roots, { one: '1 Prüfsumme', other: `${number(roots)} Prüfsummen` }),
+      plural(roots, { one: '1 Protokolleintrag', other: `${number(roots)} Protokolleinträge` }),
     ];
     return `Alles stimmt: ${parts.join(', ')}`;
   },
   files: 'Dateien',
-  states: { sound: 'stimmt', fault: 'stimmt nicht', unchecked: 'nicht prüfbar' },
+  states: { sound: 'geprüft', fault: 'stimmt nicht', unchecked: 'nicht prüfbar' },
   removeFile: (name) => `${name} entfernen`,
   checks: {
     format: 'Format',
@@ -49,7 +49,7 @@ export const texts: typeof english = {
     balance: 'Guthaben',
     signature: 'Signatur',
     inclusion: 'Inklusion',
-    roots: 'Prüfsummen des Protokolls',
+    roots: 'Öffentliches Protokoll',
     consistency: 'Konsistenz',
     statements: 'Kontoauszüge',
     unchecked: 'Nicht geprüft',
@@ -68,7 +68,7 @@ export const texts: typeof english = {
   ),
   signed: 'gültig, mit einem der Schlüssel',
   log: 'Protokoll',
-  notCovered: 'noch von keiner Prüfsumme abgedeckt',
-  covered: (link, root) => `bis Eintrag ${number(link)} im öffentlichen Log, Prüfsumme ${number(root)}`,
+  notCovered: 'noch nicht abgedeckt',
+  covered: (link, root) => `Buchungen bis Nr. ${number(link)}, abgedeckt durch Protokolleintrag ${number(root)}`,
   invoiceHash: 'Hash auf der Rechnung',
 };

@@ -1,6 +1,13 @@
 import type { texts as english } from '../en/webhooks.js';
 import { plural } from '../plural.js';
 
+function spanOf(minutes: number): string {
+  const [hours, days] = [Math.floor(minutes / 60), Math.floor(minutes / 1_440)];
+  if (days > 0) return plural(days, { one: '1 Tag', other: `${days} Tagen` });
+  if (hours > 0) return plural(hours, { one: '1 Stunde', other: `${hours} Stunden` });
+  return minutes < 1 ? 'weniger als 1 Minute' : plural(minutes, { one: '1 Minute', other: `${minutes} Minuten` });
+}
+
 export const texts: typeof english = {
   recipients: 'Empfänger',
   what: 'Ihre E-Mail-Adresse und Ihre Programme.',
@@ -57,6 +64,11 @@ export const texts: typeof english = {
   deleteQuestion: 'Diesen Webhook löschen?',
   deleteHint: (url) => <>{url} erhält keine Ereignisse mehr, und wartende werden verworfen.</>,
   deliveries: 'Zustellungen',
+  pendingFor: (event, minutes) => (
+    <>
+      {event} seit {spanOf(minutes)} ausstehend
+    </>
+  ),
   last: (event, state, at) => (
     <>
       {event} {state} {at}

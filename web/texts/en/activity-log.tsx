@@ -1,4 +1,3 @@
-import type { ComponentChildren } from 'preact';
 import { number } from '../../figures/number.js';
 
 /** Changes of several subjects, after their number. */
@@ -50,13 +49,11 @@ export const texts = {
   noneHint: 'Changes that you or your programs make will appear here, with their key and IP address.',
   noneOfThese: 'No matching activity',
   noneOfTheseHint: 'Remove a filter or choose another period.',
-  columns: { what: 'Action', about: 'Subject', who: 'By', when: 'Time' },
+  columns: { what: 'Action', about: 'Subject', who: 'By', via: 'Via', address: 'IP address', when: 'Time' },
   port: (port: string) => `port ${port}`,
   ownKey: 'The key of this session',
   inConsole: 'Console',
   byProgram: 'API',
-  /** The address from which all changes of a day were requested. */
-  fromAddress: (address: ComponentChildren) => <>from {address}</>,
   /** Rows are named alike; only the filter distinguishes how the machine was chosen. */
   deployments: {
     deploy: 'Instance deployed (chosen machine)',

@@ -12,7 +12,14 @@ export const texts = {
     </>
   ),
   notReached: 'Not reached at current rates.',
-  wasReached: (at: ComponentChildren) => <>Reached {at}: running instances under it were stopped.</>,
-  isReached: (at: ComponentChildren) => <>Will be reached {at}. All limited instances then stop.</>,
+  /** When a limit was or will be reached, by what it limits. */
+  ofInstance: {
+    wasReached: (at: ComponentChildren) => <>The limit was reached {at}.</>,
+    isReached: (at: ComponentChildren) => <>The limit will be reached {at}. The instance then stops.</>,
+  },
+  ofMonth: {
+    wasReached: (at: ComponentChildren) => <>The monthly limit was reached {at}, and running instances were stopped.</>,
+    isReached: (at: ComponentChildren) => <>The monthly limit will be reached {at}. Running instances then stop.</>,
+  },
   inUsd: (label: string) => `${label} (USD)`,
 };

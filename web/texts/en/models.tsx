@@ -1,6 +1,8 @@
 import { number } from '../../figures/number.js';
 import { plural } from '../plural.js';
 
+const onGpus = (gpus: number) => `on ${plural(gpus, { one: 'one\u00a0GPU', other: `${gpus}\u00a0GPUs` })}`;
+
 export const texts = {
   about: 'Find a machine with enough GPU memory for a language model, and serve the model with vLLM.',
   input: 'Your model',
@@ -65,9 +67,8 @@ export const texts = {
     CHEAPEST: { name: 'Cheapest', title: 'Lowest price' },
     FASTEST: { name: 'Fastest', title: 'Highest memory bandwidth per GPU' },
   },
-  speedOn: (speed: string, gpus: number) =>
-    `${speed}\u00a0GB/s on ${plural(gpus, { one: 'one\u00a0GPU', other: `${gpus}\u00a0GPUs` })}`,
-  because: (speed: string) => `Best bandwidth per USD: ${speed}`,
+  speedOn: (speed: string, gpus: number) => `${speed}\u00a0GB/s ${onGpus(gpus)}`,
+  because: (speed: string, gpus: number) => `Best bandwidth per USD ${onGpus(gpus)}: ${speed}\u00a0GB/s`,
   used: (used: string, total: string) => `${used} of ${total}`,
   choose: (machine: string) => `Choose ${machine}`,
   noAgent: 'no host agent',

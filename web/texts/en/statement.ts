@@ -8,7 +8,7 @@ export const texts = {
   noneWhat: 'Credit and charges will be listed here.',
   what: 'Item',
   when: 'Time (UTC)',
-  span: 'Duration',
+  span: 'Ran for',
   gpus: 'GPUs',
   storage: 'Storage',
   /** A part of a charge, with its exact amount in USD. */

@@ -43,7 +43,7 @@ export const texts = {
   port: (port: string) => `port ${port}`,
   movedTo: (id: string) => `to ${id}`,
   byKey: (key: string) => `by key ${key}`,
-  byConsole: (key: string) => `in the console, with key ${key}`,
+  byConsole: (key: string) => `by key ${key} in the console`,
   from: (address: string) => `from ${address}`,
   which: 'Show each',
   recent: 'Recent activity',

@@ -16,7 +16,7 @@ export const texts = {
   example: 'Example of a result',
   experts: 'Other files and proofs',
   which:
-    'Signed statements, keys, log roots, and inclusion and consistency proofs, in any order. Add the keys, log roots and statements that you stored earlier to compare the new ones with them. You can also save this page and use it without this service.',
+    'Signed statements, keys, entries of the public log (its roots), and inclusion and consistency proofs, in any order. Add the keys, log entries and statements that you stored earlier to compare the new ones with them. You can also save this page and use it without this service.',
   choose: 'Choose files',
   fromService: (keys: ComponentChildren, roots: ComponentChildren) => (
     <>
@@ -33,12 +33,12 @@ export const texts = {
     const parts = [
       plural(statements, { one: '1 statement', other: `${number(statements)} statements` }),
       plural(keys, { one: '1 key', other: `${number(keys)} keys` }),
-      plural(roots, { one: '1 log root', other: `${number(roots)} log roots` }),
+      plural(roots, { one: '1 log entry', other: `${number(roots)} log entries` }),
     ];
     return `Everything verifies: ${parts.join(', ')}`;
   },
   files: 'Files',
-  states: { sound: 'verifies', fault: 'does not verify', unchecked: 'can’t be checked' },
+  states: { sound: 'verified', fault: 'does not verify', unchecked: 'can’t be checked' },
   removeFile: (name: string) => `Remove ${name}`,
   /** Parts of the verification, which introduce what is wrong. */
   checks: {
@@ -50,7 +50,7 @@ export const texts = {
     balance: 'Balance',
     signature: 'Signature',
     inclusion: 'Inclusion',
-    roots: 'Log roots',
+    roots: 'Public log',
     consistency: 'Consistency',
     statements: 'Statements',
     unchecked: 'Unchecked',
@@ -71,8 +71,10 @@ export const texts = {
     </>
   ),
   signed: 'valid, by one of the keys',
-  log: 'Log',
-  notCovered: 'not in the public log yet',
-  covered: (link: number, root: number) => `in the public log up to entry ${number(link)}, root ${number(root)}`,
+  log: 'Public log',
+  notCovered: 'not covered yet',
+  /** Up to which entry of the account a root covers the statement. */
+  covered: (link: number, root: number) =>
+    `account entries up to ${number(link)}, covered by entry ${number(root)} of the public log`,
   invoiceHash: 'Hash on the invoice',
 };

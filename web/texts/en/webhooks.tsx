@@ -1,6 +1,14 @@
 import type { ComponentChildren } from 'preact';
 import { plural } from '../plural.js';
 
+/** A time in whole minutes, hours or days. */
+function spanOf(minutes: number): string {
+  const [hours, days] = [Math.floor(minutes / 60), Math.floor(minutes / 1_440)];
+  if (days > 0) return plural(days, { one: '1 day', other: `${days} days` });
+  if (hours > 0) return plural(hours, { one: '1 hour', other: `${hours} hours` });
+  return minutes < 1 ? 'less than a minute' : plural(minutes, { one: '1 minute', other: `${minutes} minutes` });
+}
+
 export const texts = {
   recipients: 'Recipients',
   what: 'Your email address and your programs.',
@@ -61,7 +69,13 @@ export const texts = {
     <>{url} receives no further events, and those that are waiting are dropped.</>
   ),
   deliveries: 'Deliveries',
-  /** The newest event, its state and its age. */
+  /** The newest event that is still being delivered. */
+  pendingFor: (event: ComponentChildren, minutes: number) => (
+    <>
+      {event} pending for {spanOf(minutes)}
+    </>
+  ),
+  /** Any other newest event, its state and its age. */
   last: (event: ComponentChildren, state: string, at: ComponentChildren) => (
     <>
       {event} {state} {at}
