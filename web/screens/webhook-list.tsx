@@ -330,7 +330,13 @@ const Last = ({ of: { eventType, eventAt, state } }: { of: Sent['delivery'] }) =
     <span class={TONES[state]}>
       <Icon name={MARKS[state]} />
     </span>{' '}
-    {texts.last(<span class="mono">{eventType}</span>, texts.states[state], <Ago at={secondsOf(eventAt)} />)}
+    {texts.last(
+      <span class="mono">{eventType}</span>,
+      texts.states[state],
+      <span class="nowrap">
+        <Ago at={secondsOf(eventAt)} />
+      </span>,
+    )}
   </>
 );
 
