@@ -48,10 +48,12 @@ export function Connect({ instance: { id }, links: { data, error }, read }: Conn
             key={port}
             type="button"
             class={`large ${place === 0 ? 'primary' : ''}`}
+            aria-label={texts.open(visible(name))}
             onClick={() => open({ id, port, path })}
           >
             <Icon name="external-link" />
-            {texts.open(visible(name))}
+            {/* The icon says that the others can be opened, too. */}
+            {place === 0 ? texts.open(visible(name)) : visible(name)}
           </button>
         ))}
         {!isKnown &&

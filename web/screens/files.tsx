@@ -405,7 +405,7 @@ function Entry({ id, path, entry, onRemove }: EntryProps) {
           </time>
         )}
       </td>
-      <td class="number entry-menu">
+      <td class="at-end">
         <Menu label={house.actionsOf(shown)} items={items} />
       </td>
     </tr>

@@ -7,7 +7,6 @@ import { Amount } from '../parts/amount.js';
 import { Facts } from '../parts/facts.js';
 import { Fold } from '../parts/fold.js';
 import { Icon } from '../parts/icon.js';
-import { LabelList } from '../parts/labels.js';
 import { LocalTime } from '../parts/local-time.js';
 import { costNow, type Instance, rateOf, secondsSince } from '../state/account.js';
 import { modeOf } from '../state/modes.js';
@@ -69,7 +68,7 @@ export function Overview({ instance, read, start, onChanged }: OverviewProps) {
 
 /** Shows what the instance costs and when it ends automatically, with a button that changes the latter. */
 function Terms({ instance, read, onChanged }: Omit<OverviewProps, 'start'>) {
-  const { name, status, usage, asOf, labels } = instance;
+  const { name, status, usage, asOf } = instance;
   const isEditing = useSignal(false);
   const isEnded = status === 'DESTROYED';
   const used = costNow(instance);
@@ -111,7 +110,6 @@ function Terms({ instance, read, onChanged }: Omit<OverviewProps, 'start'>) {
           </div>
         )}
       </dl>
-      <LabelList labels={labels} />
       {isEditing.value && read !== null && (
         <InstanceSettings
           instance={instance}

@@ -6,6 +6,7 @@ import { OneInstance } from '../graph/documents.js';
 import { actionItem } from '../parts/actions.js';
 import { copyIdItem } from '../parts/copy-id.js';
 import { Icon } from '../parts/icon.js';
+import { LabelList } from '../parts/labels.js';
 import { loaded } from '../parts/loaded.js';
 import { Menu, type MenuItem } from '../parts/menu.js';
 import { Empty, Failure } from '../parts/notice.js';
@@ -65,11 +66,12 @@ export function InstanceScreen({ id }: { id: string }) {
             <Status instance={instance} />
           </span>
         </div>
-        <p class="quiet instance-what">
+        <div class="quiet instance-what">
           {instance.name !== id && <span class="mono id">{id}</span>}
           <span>{texts.gpus(instance.numGpus, modelName(instance.gpu))}</span>
           <span>{regionName(instance.region)}</span>
-        </p>
+          <LabelList labels={instance.labels} />
+        </div>
         <HeadActions instance={instance} start={start} />
       </div>
       <Tabs label={texts.label} of={tabsOf(instance)} />

@@ -341,7 +341,15 @@ function Last({ of: { eventType, eventAt, state } }: { of: Sent['delivery'] }) {
       <span class={TONES[state]}>
         <Icon name={MARKS[state]} />
       </span>{' '}
-      {state === 'PENDING' ? texts.pendingFor(name, minutes) : texts.last(name, texts.states[state], <Ago at={at} />)}
+      {state === 'PENDING'
+        ? texts.pendingFor(name, minutes)
+        : texts.last(
+            name,
+            texts.states[state],
+            <span class="nowrap">
+              <Ago at={at} />
+            </span>,
+          )}
     </>
   );
 }

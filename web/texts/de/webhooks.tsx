@@ -24,7 +24,7 @@ export const texts: typeof english = {
   noneHint:
     'Erstellen Sie einen, um Ihr Programm zu benachrichtigen, wenn eine Instanz startet, anhält oder endet und wenn das Guthaben knapp wird.',
   receives: (some, all) => (some === all ? 'alle Benachrichtigungen' : `${some} von ${all} Benachrichtigungen`),
-  waiting: (count) => plural(count, { one: '1 Ereignis wartet', other: `${count} Ereignisse warten` }),
+  waiting: (count) => plural(count, { one: '1\u00a0Ereignis wartet', other: `${count}\u00a0Ereignisse warten` }),
   isPaused: 'pausiert',
   isActive: 'aktiv',
   isUnused: 'unbenutzt',

@@ -25,7 +25,7 @@ export const texts = {
   noneHint: 'Create one to notify your program when an instance starts, stops or ends, and when credit runs low.',
   /** The number of kinds of notifications that a recipient receives. */
   receives: (some: number, all: number) => (some === all ? 'all notifications' : `${some} of ${all} notifications`),
-  waiting: (count: number) => plural(count, { one: '1 event waiting', other: `${count} events waiting` }),
+  waiting: (count: number) => plural(count, { one: '1\u00a0event waiting', other: `${count}\u00a0events waiting` }),
   isPaused: 'paused',
   isActive: 'active',
   isUnused: 'unused',
