@@ -3,7 +3,7 @@ import { useEffect } from 'preact/hooks';
 import { micro, rate, sum } from '../figures/money.js';
 import { portOf } from '../figures/port.js';
 import { fileSize } from '../figures/size.js';
-import { TONES } from '../figures/status.js';
+import { statusOf, TONES } from '../figures/status.js';
 import { byLocalDay, dayName, duration, exactTime, secondsOf, timeToSecond } from '../figures/time.js';
 import { visible } from '../figures/visible.js';
 import { Amount } from '../parts/amount.js';
@@ -66,8 +66,11 @@ interface Shown extends Read {
 /** Minimum seconds between two entries for which the time between them is shown. */
 const MIN_BETWEEN = 60;
 
-/** Merges repeated saves of volumes into one line. */
-function mergeSaves(entries: readonly Read[]): Shown[] {
+/**
+ * Merges repeated saves of volumes into one line. `hasStates` is whether no change of the state is missing between the
+ * entries.
+ */
+function mergeSaves(entries: readonly Read[], hasStates: boolean): Shown[] {
   const shown: Shown[] = [];
   for (const entry of entries) {
     const { node } = entry;
@@ -78,7 +81,7 @@ function mergeSaves(entries: readonly Read[]): Shown[] {
   }
   for (const [index, { node, phase }] of shown.slice(1).entries()) {
     const seconds = secondsOf(shown[index]!.node.at) - secondsOf(node.at);
-    shown[index]!.below = { seconds, state: phase?.state ?? null };
+    shown[index]!.below = { seconds, state: (hasStates && phase?.state) || null };
   }
   return shown;
 }
@@ -98,6 +101,7 @@ export function Timeline({ instance }: { instance: Instance }) {
   const entries = edges && withPhases(edges, instance);
   const filter = useSignal<Filter>('all');
   useEffect(() => void readKeyNames(), []);
+  const hasStates = filter.value === 'all' || filter.value === 'state';
   const wanted = entries?.filter(({ node }) => filter.value === 'all' || LOOKS[node.kind][2] === filter.value) ?? [];
   return (
     <section class="panel" aria-label={texts.title}>
@@ -126,10 +130,10 @@ export function Timeline({ instance }: { instance: Instance }) {
         )}
         {wanted.length > 0 && (
           <div class="timeline">
-            {(filter.value === 'all' || filter.value === 'state') && instance.status !== 'DESTROYED' && (
+            {hasStates && instance.status !== 'DESTROYED' && (
               <Now instance={instance} phase={entries?.[0]?.phase ?? null} />
             )}
-            <Entries of={mergeSaves(wanted)} />
+            <Entries of={mergeSaves(wanted, hasStates)} />
           </div>
         )}
         {hasMore && (
@@ -151,7 +155,7 @@ const RECENT = 5;
 export function RecentEvents({ instance }: { instance: Instance }) {
   const { entries, error } = useTimeline(instance.id);
   useEffect(() => void readKeyNames(), []);
-  const shown = mergeSaves(withPhases(entries ?? [], instance)).slice(0, RECENT);
+  const shown = mergeSaves(withPhases(entries ?? [], instance), true).slice(0, RECENT);
   const newest = shown[0]?.node;
   const summary = newest && (
     <>
@@ -190,11 +194,12 @@ const Entries = ({ of: entries }: { of: readonly Shown[] }) => (
 
 /** The instance's current state, how long it has lasted, and the cost so far. */
 function Now({ instance, phase }: { instance: Instance; phase: Phase | null }) {
-  const lasted = useComputed(() => phase && duration(serverNow.value - phase.since));
+  // Some states begin without an event.
+  const lasted = phase?.state === statusOf(instance) ? duration(serverNow.value - phase.since) : null;
   return (
     <p class="timeline-now">
       <Status instance={instance} />
-      {lasted.value !== null && <span class="quiet small">{lasted.value}</span>}
+      {lasted !== null && <span class="quiet small">{lasted}</span>}
       <span class="timeline-figure">{texts.soFar(<Amount of={costNow(instance)} unit="USD" />)}</span>
     </p>
   );

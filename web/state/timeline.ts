@@ -32,14 +32,12 @@ export function withNewest(before: ReadTimeline | null, newest: ReadTimeline): R
   return { edges: [...newest.edges, ...before.edges.slice(at + 1)], hasMore: before.hasMore };
 }
 
-/** The state that a kind of event leads to. Other events leave it unchanged. */
+/** The state that a kind of event leads to. Only an outage of the host also changes it, for as long as it lasts. */
 const LEADS_TO: Partial<Record<TimelineEntry['kind'], Status>> = {
   RENTED: 'starting',
   STARTED: 'starting',
   RUNNING: 'running',
   FAILED: 'failed',
-  UNREACHABLE: 'unreachable',
-  REACHABLE: 'running',
   STOPPED: 'stopped',
   DESTROYED: 'destroyed',
 };
@@ -53,20 +51,27 @@ export interface Phase {
 
 /**
  * Returns the phase that follows each entry, newest first. It is null if the entry that began it hasn't been read.
- * Without a host agent, no event follows a start, so the instance runs immediately.
+ * Without a host agent, no event follows a start, so the instance runs immediately. The host's outages are reported
+ * even while the instance is stopped, which remains its state.
  */
 export function phasesAfter(
   entries: readonly Pick<TimelineEntry, 'kind' | 'at'>[],
   hasAgent: boolean,
 ): (Phase | null)[] {
   let phase: Phase | null = null;
+  let outage: number | null = null;
   return entries
     .toReversed()
-    .map(({ kind, at }) => {
+    .map(({ kind, at }): Phase | null => {
+      const since = secondsOf(at);
       const state = LEADS_TO[kind];
-      if (state !== undefined)
-        phase = { state: state === 'starting' && !hasAgent ? 'running' : state, since: secondsOf(at) };
-      return phase;
+      if (state !== undefined) phase = { state: state === 'starting' && !hasAgent ? 'running' : state, since };
+      if (kind === 'UNREACHABLE') outage = since;
+      if (kind === 'REACHABLE') outage = null;
+      const isUp = phase?.state === 'running' || phase?.state === 'starting';
+      if (phase === null || !isUp) return phase;
+      if (kind === 'REACHABLE') phase = { ...phase, since };
+      return outage === null ? phase : { state: 'unreachable', since: Math.max(outage, phase.since) };
     })
     .reverse();
 }

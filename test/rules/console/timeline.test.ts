@@ -20,6 +20,19 @@ it('knows no state before the first event read, and needs no container without a
   expect(phasesAfter(entries('STARTED', 'CHANGED'), false)).toEqual([{ state: 'running', since: 120 }, null]);
 });
 
+it('is unreachable only while the instance would otherwise run', () => {
+  expect(
+    phasesAfter(entries('REACHABLE', 'UNREACHABLE', 'STOPPED', 'REACHABLE', 'UNREACHABLE', 'RUNNING'), true),
+  ).toEqual([
+    { state: 'stopped', since: 240 },
+    { state: 'stopped', since: 240 },
+    { state: 'stopped', since: 240 },
+    { state: 'running', since: 180 },
+    { state: 'unreachable', since: 120 },
+    { state: 'running', since: 60 },
+  ]);
+});
+
 it('narrows a log to a level and keeps the blocks that didn’t change', () => {
   const block = (key: number, ...levels: ('bad' | 'warn' | null)[]): Block => ({
     key,
