@@ -6,6 +6,9 @@ export type Micro = bigint;
 const SECONDS_PER_HOUR = 3_600n;
 export const CENT: Micro = 10_000n;
 
+/** Adds up amounts. */
+export const sumOf = (amounts: readonly Micro[]): Micro => amounts.reduce((total, amount) => total + amount, 0n);
+
 /** Converts the API's JSON number, which is exact to six decimals. */
 export function micro(usd: number): Micro {
   return BigInt(Math.round(usd * 1e6));

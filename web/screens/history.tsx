@@ -1,13 +1,14 @@
-import { computed, untracked, useComputed, useSignal } from '@preact/signals';
+import { computed, untracked, useSignal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
 import { inCentsOfSum } from '../figures/apportion.js';
 import { requirementsOf } from '../figures/labels.js';
-import { CENT, type Micro, micro } from '../figures/money.js';
-import { byLocalDay, dayName, exactTime, secondsOf, timeOfDay, uptime } from '../figures/time.js';
+import { CENT, type Micro, micro, sumOf } from '../figures/money.js';
+import { byLocalDay, exactTime, secondsOf, timeOfDay, uptime } from '../figures/time.js';
 import { visible } from '../figures/visible.js';
 import { InstanceHistory } from '../graph/documents.js';
 import { send } from '../graph/send.js';
 import { Amount, Rate } from '../parts/amount.js';
+import { DayName } from '../parts/day-name.js';
 import { Icon } from '../parts/icon.js';
 import { MainCells } from '../parts/instance-cells.js';
 import { RowLabels } from '../parts/labels.js';
@@ -15,7 +16,6 @@ import { Empty, Failure } from '../parts/notice.js';
 import { DayField, Field, Select } from '../parts/query-fields.js';
 import { Table } from '../parts/table.js';
 import { accountChanges, costNow, type Instance, secondsSince, settled } from '../state/account.js';
-import { serverNow } from '../state/clock.js';
 import { HISTORY_FILTERS, historyFilter, STATES, STOP_REASONS } from '../state/history-filter.js';
 import { countsOf, hasWords, wordsOf } from '../state/instance-filter.js';
 import { query } from '../state/location.js';
@@ -129,8 +129,6 @@ interface Costs {
   shown: readonly Micro[];
 }
 
-const sumOf = (amounts: readonly Micro[]): Micro => amounts.reduce((total, amount) => total + amount, 0n);
-
 /** Returns the rows' current costs, which change once per cent of their sum. */
 function useCosts(rows: readonly Instance[]): Costs {
   const key = rows.map(({ id }) => id).join();
@@ -165,7 +163,7 @@ function Rows({ rows, costs, hasMore }: { rows: readonly Instance[]; costs: Cost
         <tbody key={key}>
           <tr class="past-day">
             <th scope="rowgroup" class="i-name" colSpan={3}>
-              <Day at={at} />
+              <DayName at={at} />
             </th>
             <td class="i-from" />
             <td class="i-ran" />
@@ -203,10 +201,6 @@ function Rows({ rows, costs, hasMore }: { rows: readonly Instance[]; costs: Cost
       ))}
     </Table>
   );
-}
-
-function Day({ at }: { at: number }) {
-  return <>{useComputed(() => dayName(at, serverNow.value))}</>;
 }
 
 /** Reads page after page, starting with the newest. Starts again if something has changed or the filter differs. */

@@ -1,8 +1,9 @@
 import { computed, untracked, useComputed, useSignal } from '@preact/signals';
 import { Component, type ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
+import { downToCent } from '../figures/apportion.js';
 import { requirementsOf } from '../figures/labels.js';
-import { CENT } from '../figures/money.js';
+import { type Micro, sumOf } from '../figures/money.js';
 import { statusOf, TONES } from '../figures/status.js';
 import { exactTime, secondsOf, uptime } from '../figures/time.js';
 import { visible } from '../figures/visible.js';
@@ -255,9 +256,8 @@ function Rows({ instances, filter, chosen, isSelecting, onChoose, onToggle, onEd
 
 /** The last row, with the sums of the columns. That of the costs adds up the displayed amounts. */
 function Total({ of: instances }: { of: readonly Instance[] }) {
-  const sum = (amountOf: (instance: Instance) => bigint) =>
-    instances.reduce((total, instance) => total + amountOf(instance), 0n);
-  const shown = useMemo(() => computed(() => sum((one) => (costNow(one) / CENT) * CENT)), [instances]).value;
+  const sum = (amountOf: (instance: Instance) => Micro) => sumOf(instances.map(amountOf));
+  const shown = useMemo(() => computed(() => sum((one) => downToCent(costNow(one)))), [instances]).value;
   return (
     <tfoot>
       <tr aria-rowindex={instances.length + 2}>

@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { inCentsOfSum } from '../figures/apportion.js';
 import { dayBefore } from '../figures/day.js';
-import { type Micro, micro } from '../figures/money.js';
+import { type Micro, micro, sumOf } from '../figures/money.js';
 import { type MonthRow, monthRows, totalOf } from '../figures/month.js';
 import { monthEnd, secondsOf } from '../figures/time.js';
 import { visible } from '../figures/visible.js';
@@ -179,8 +179,8 @@ function Sums({
               isForecast={isForecast}
               of={totalOf(hidden)}
               shown={{
-                spent: hidden.reduce((sum, { shown }) => sum + shown.spent, 0n),
-                forecast: hidden.reduce((sum, { shown }) => sum + shown.forecast, 0n),
+                spent: sumOf(hidden.map(({ shown }) => shown.spent)),
+                forecast: sumOf(hidden.map(({ shown }) => shown.forecast)),
               }}
             >
               <button

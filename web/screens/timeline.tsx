@@ -4,9 +4,10 @@ import { micro, rate, sum } from '../figures/money.js';
 import { portOf } from '../figures/port.js';
 import { fileSize } from '../figures/size.js';
 import { statusOf, TONES } from '../figures/status.js';
-import { byLocalDay, dayName, duration, exactTime, secondsOf, timeToSecond } from '../figures/time.js';
+import { byLocalDay, duration, exactTime, secondsOf, timeToSecond } from '../figures/time.js';
 import { visible } from '../figures/visible.js';
 import { Amount } from '../parts/amount.js';
+import { DayName } from '../parts/day-name.js';
 import { Fold } from '../parts/fold.js';
 import { Icon } from '../parts/icon.js';
 import { LocalTime } from '../parts/local-time.js';
@@ -181,7 +182,9 @@ const Entries = ({ of: entries }: { of: readonly Shown[] }) => (
   <>
     {byLocalDay(entries, ({ node }) => secondsOf(node.at)).map(({ key, at, rows }) => (
       <section key={key}>
-        <Day at={at} />
+        <h2 class="timeline-day">
+          <DayName at={at} />
+        </h2>
         <ol>
           {rows.map((shown) => (
             <Entry key={shown.cursor} {...shown} />
@@ -203,11 +206,6 @@ function Now({ instance, phase }: { instance: Instance; phase: Phase | null }) {
       <span class="timeline-figure">{texts.soFar(<Amount of={costNow(instance)} unit="USD" />)}</span>
     </p>
   );
-}
-
-function Day({ at }: { at: number }) {
-  const name = useComputed(() => dayName(at, serverNow.value));
-  return <h2 class="timeline-day">{name}</h2>;
 }
 
 function Entry({ node, others, below }: Shown) {

@@ -9,8 +9,8 @@ export interface WebPort {
 }
 
 /**
- * Opens a private port in a new tab. `find` returns the port, or null if there is none. Throws the service's refusal,
- * after it has closed the tab.
+ * Opens a private port in a new tab. `find` returns the port, or null if there is none. If the service refuses the
+ * request, closes the tab and throws the refusal.
  */
 export async function openPort(find: () => Promise<WebPort | null> | WebPort): Promise<void> {
   // The window is opened before the response arrives, because browsers would block a later one as unrequested.

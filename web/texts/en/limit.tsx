@@ -12,7 +12,7 @@ export const texts = {
     </>
   ),
   notReached: 'Not reached at current rates.',
-  /** When a limit was or will be reached, by what it limits. */
+  /** An instance's limit stops only the instance, but the account's monthly limit stops all of them. */
   ofInstance: {
     wasReached: (at: ComponentChildren) => <>The limit was reached {at}.</>,
     isReached: (at: ComponentChildren) => <>The limit will be reached {at}. The instance then stops.</>,
